@@ -1,0 +1,65 @@
+"""What a user can get wrong. Anything else that raises is a bug.
+
+Every class here ends the command with exit status 2 and its message, without a traceback.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+
+class UserError(Exception):
+    """A mistake of the user's, told in one message that says what would help."""
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """One mistake in a file: where it is (line and column count from 1) and what would be right."""
+
+    file: str
+    line: int
+    column: int
+    path: str
+    message: str
+
+    def __str__(self) -> str:
+        where = f"{self.file}:{self.line}:{self.column}"
+        return f"{where}: {self.path}: {self.message}" if self.path else f"{where}: {self.message}"
+
+
+class SpecError(UserError):
+    """A file is wrong: every mistake in it, in the order of the file, one a line."""
+
+    def __init__(self, mistakes: Iterable[Mistake]) -> None:
+        self.mistakes = tuple(sorted(mistakes, key=lambda m: (m.file, m.line, m.column)))
+        super().__init__("\n".join(str(m) for m in self.mistakes))
+
+
+class UnknownName(UserError):
+    """A name that does not exist: what there is, and the nearest to it."""
+
+    def __init__(self, what: str, name: str, known: Iterable[str]) -> None:
+        self.known = tuple(sorted(known))
+        super().__init__(f"unknown {what} {name!r}{did_you_mean(name, self.known)}; there is: {', '.join(self.known)}")
+
+
+class DoesNotFit(UserError):
+    """A plan asks a machine for more than it has: what is needed, what there is, what would help."""
+
+    def __init__(self, what: str, resource: str, needed: int, available: int, help_text: str) -> None:
+        self.resource = resource
+        self.needed = needed
+        self.available = available
+        super().__init__(f"{what} does not fit: needs {needed:,} {resource}, there is {available:,}; {help_text}")
+
+
+class Deadlock(UserError):
+    """A program stopped before its end: each stuck role, and the channel depth that would do."""
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """' (did you mean X?)' for the nearest known name, else ''."""
+    close = get_close_matches(name, list(known), n=1, cutoff=0.6)
+    return f" (did you mean {close[0]!r}?)" if close else ""

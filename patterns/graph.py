@@ -1,0 +1,130 @@
+"""The graph of parallel patterns: what is computed, and nothing about machines.
+
+Everything is frozen. Shapes follow from names: a tensor's shape is the extents of its dims, in order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+Role = Literal["input", "weight", "state", "output", "intermediate"]
+Argument = int | float | str
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """A named array. `dims` are names of extents, outermost first.
+
+    `block` names the Block that declares it, '' for the graph itself. A weight or state of a block exists
+    `count` times (numpy: a leading axis of length count); everything else exists once.
+    `shares` names the state whose storage this tensor is: the result of a scatter into a state.
+    """
+
+    name: str
+    dims: tuple[str, ...]
+    dtype: str
+    role: Role
+    block: str = ""
+    shares: str = ""
+
+
+@dataclass(frozen=True)
+class Node:
+    """One pattern: `kind` is a file in kinds/, `fn` a function of that kind ('' where there is only one).
+
+    `reads` is ordered and may name a tensor twice; `writes` is the one tensor made.
+    `over`: dims summed or reduced. `along`: the dim that is indexed, scanned or moved.
+    `arguments`: scalars of the function, sorted by name.
+    """
+
+    name: str
+    kind: str
+    fn: str
+    reads: tuple[str, ...]
+    writes: str
+    over: tuple[str, ...] = ()
+    along: str = ""
+    arguments: tuple[tuple[str, Argument], ...] = ()
+
+    def argument(self, name: str, default: Argument) -> Argument:
+        """The scalar argument `name`, or `default`."""
+        return dict(self.arguments).get(name, default)
+
+
+@dataclass(frozen=True)
+class Block:
+    """Nodes executed in order, `count` times.
+
+    `carried` are pairs (inside, result): a body reads `inside` and writes `result`, which is `inside` of the next
+    iteration. Before the first, `inside` is the tensor of that name written or declared before the block; after
+    the last, `result` is visible to later blocks.
+    """
+
+    name: str
+    count: int
+    nodes: tuple[Node, ...]
+    carried: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Graph:
+    """A whole computation: blocks in order, the tensors they read and write, the extents of all dims."""
+
+    name: str
+    extents: tuple[tuple[str, int], ...]
+    tensors: tuple[Tensor, ...]
+    blocks: tuple[Block, ...]
+
+    @cached_property
+    def sizes(self) -> Mapping[str, int]:
+        """Extent by dim name."""
+        return dict(self.extents)
+
+    @cached_property
+    def tensor_named(self) -> Mapping[str, Tensor]:
+        """Tensor by name."""
+        return {tensor.name: tensor for tensor in self.tensors}
+
+    @cached_property
+    def block_named(self) -> Mapping[str, Block]:
+        """Block by name."""
+        return {block.name: block for block in self.blocks}
+
+    def shape(self, tensor: str) -> tuple[int, ...]:
+        """Extents of one copy of a tensor, outermost first (without the axis of a block's copies)."""
+        return tuple(self.sizes[dim] for dim in self.tensor_named[tensor].dims)
+
+    def elements(self, tensor: str) -> int:
+        """Elements of one copy of a tensor."""
+        return prod(self.shape(tensor))
+
+    def copies(self, tensor: str) -> int:
+        """How many times a tensor exists: its block's count for a block's weight or state, else 1."""
+        found = self.tensor_named[tensor]
+        repeated = found.block and found.role in ("weight", "state")
+        return self.block_named[found.block].count if repeated else 1
+
+    def nodes(self) -> Iterator[tuple[Block, Node]]:
+        """Every node once, with its block, in order."""
+        return ((block, node) for block in self.blocks for node in block.nodes)
+
+    def readers(self, tensor: str) -> tuple[str, ...]:
+        """Names of the nodes that read a tensor, in order, each once."""
+        return tuple(node.name for _, node in self.nodes() if tensor in node.reads)
+
+    def networkx(self) -> nx.MultiDiGraph:
+        """A view for graph algorithms: nodes are pattern names, edges carry `tensor` and `position`.
+
+        Attributes of a node: kind, fn, block, count. An edge from the writer of a block's carried result to the
+        readers of what it becomes has `carried=True`.
+        """
+        from patterns.view import networkx_view
+
+        return networkx_view(self)

@@ -1,0 +1,93 @@
+"""What a pattern kind is. A kind is one file in kinds/ that has these names; nobody else knows kinds by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, Protocol, cast
+
+from patterns.graph import Graph, Node, Tensor
+from patterns.plugin import load_module, modules
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from patterns.spec import NodeSpec
+
+Trait = Literal["elementwise", "reduces", "contracts", "indexes", "moves", "carries", "communicates"]
+
+
+@dataclass(frozen=True)
+class Demand:
+    """Work of a node, whatever the machine. A multiply-add is 2 FLOPs."""
+
+    matrix_flops: int = 0
+    vector_ops: int = 0
+    special_ops: int = 0
+    network_bytes: int = 0
+
+    def __add__(self, other: Demand) -> Demand:
+        return Demand(
+            self.matrix_flops + other.matrix_flops,
+            self.vector_ops + other.vector_ops,
+            self.special_ops + other.special_ops,
+            self.network_bytes + other.network_bytes,
+        )
+
+
+@dataclass(frozen=True)
+class Operand:
+    """An array with the names of its axes. Extents may be those of a tile."""
+
+    array: NDArray[np.generic]
+    dims: tuple[str, ...]
+
+
+class WrongShape(Exception):
+    """A kind's shape rule refuses a node; the text says what would be right. The reader adds file and line."""
+
+
+class Kind(Protocol):
+    """The names that a file in kinds/ has.
+
+    Spec: the pydantic model of the node in YAML. TRAITS: what machines may ask.
+    """
+
+    TRAITS: frozenset[Trait]
+    Spec: type[NodeSpec]
+
+    def infer(self, node: Node, operands: Sequence[Tensor], declared: Tensor | None, sizes: Mapping[str, int]) -> Node:
+        """The node with `over` filled in where it was left to inference. Raises WrongShape."""
+
+    def output(self, node: Node, operands: Sequence[Tensor], declared: Tensor | None) -> Tensor:
+        """The tensor the node writes (role intermediate unless declared). Raises WrongShape if declared differs."""
+
+    def demand(self, node: Node, graph: Graph, sizes: Mapping[str, int]) -> Demand:
+        """Work of one execution with these extents (the graph's own, or a tile's)."""
+
+    def touched(self, node: Node, graph: Graph, sizes: Mapping[str, int]) -> tuple[tuple[int, ...], int]:
+        """Elements touched: of each read, in order, and of the written tensor (a gather reads rows, not its table)."""
+
+    def compute(self, node: Node, operands: Sequence[Operand], out_dims: tuple[str, ...]) -> NDArray[np.generic]:
+        """The numpy meaning, on whole arrays or on a tile of each; axes of the result are `out_dims`."""
+
+
+def kind_names() -> tuple[str, ...]:
+    """Every kind there is."""
+    return modules("patterns.kinds")
+
+
+def kind_of(node: Node) -> Kind:
+    """The kind of a node. Raises UnknownName."""
+    return kind_named(node.kind)
+
+
+def kind_named(name: str) -> Kind:
+    """The kind `name`. Raises UnknownName."""
+    return cast(Kind, load_module("patterns.kinds", name, "kind"))
+
+
+def has(node: Node, trait: Trait) -> bool:
+    """Whether the kind of a node has a trait."""
+    return trait in kind_of(node).TRAITS

@@ -1,0 +1,129 @@
+"""How a machine runs a graph: calls in order, each a Program. Both machines lower to this."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from patterns.graph import Graph
+from patterns.pipeline.program import Program
+
+Resource = Literal["matrix_flops", "vector_ops", "special_ops", "hbm_bytes", "l2_bytes", "ddr_bytes", "network_bytes"]
+Level = Literal["hbm", "l2", "onchip", "ddr", "network"]
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A loop over a dim in steps of `extent` points; the last step takes what is left."""
+
+    dim: str
+    extent: int
+
+
+@dataclass(frozen=True)
+class Tiling:
+    """How a call cuts its iteration space. The Program and the numpy execution are both built from it.
+
+    `loops`: outermost first; dims not named are whole. A dim that a node of the call reduces or contracts may be a
+    loop only if it is innermost of all loops over free dims, and only if no node of the call reads the reduced
+    result together with that dim again.
+    `splits`: (dim, parts) of reduced dims whose partial results a later call combines (split-K, split-KV).
+    """
+
+    loops: tuple[Tile, ...] = ()
+    splits: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True)
+class Call:
+    """One kernel launch, or one execution of an RDU section.
+
+    name: unique in the plan. block: the graph's block its nodes are of ('' if of several).
+    nodes: names, in the order of execution. combines: the call whose partial results this one finishes ('' else;
+    its nodes are then ()).
+    program: simulated once; cycles of `clock_hz`. count: how often the call is launched for one run of the graph.
+    iterations: executions of its block inside one launch (a looped section: all layers).
+    work: (resource, amount) of one launch over the whole machine, as issued (padding and re-reads included).
+    traffic: (memory level, bytes) of one launch over the whole machine.
+    reason: why these nodes are one call, for people.
+    """
+
+    name: str
+    block: str
+    nodes: tuple[str, ...]
+    tiling: Tiling
+    program: Program
+    clock_hz: int
+    count: int = 1
+    iterations: int = 1
+    combines: str = ""
+    collective: bool = False
+    work: tuple[tuple[Resource, int], ...] = ()
+    traffic: tuple[tuple[Level, int], ...] = ()
+    schedule: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class LaunchCost:
+    """What starting calls costs, in picoseconds.
+
+    once_ps: on the host before the first call of a run (a graph replay). host_ps: on the host for each call.
+    device_ps: on the device before each call, while it is otherwise idle (gap between kernels, argument load).
+    queue_depth: launches that the host may be ahead.
+    """
+
+    mode: str
+    once_ps: int
+    host_ps: int
+    device_ps: int
+    queue_depth: int
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Work per second of the whole machine(s): `peak` as the datasheet says, `achievable` as measured or fitted."""
+
+    peak: tuple[tuple[Resource, float], ...]
+    achievable: tuple[tuple[Resource, float], ...]
+
+    @cached_property
+    def peak_by_resource(self) -> Mapping[str, float]:
+        """Datasheet rate by resource."""
+        return dict(self.peak)
+
+    @cached_property
+    def achievable_by_resource(self) -> Mapping[str, float]:
+        """Achievable rate by resource."""
+        return dict(self.achievable)
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why two groups of nodes did not become one call, or a group was cut."""
+
+    nodes: tuple[str, ...]
+    reason: str
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A graph on a machine. Consecutive calls with the same block and count repeat together, in order."""
+
+    machine: str
+    family: Literal["gpu", "rdu"]
+    mode: str
+    members: int
+    graph: Graph
+    calls: tuple[Call, ...]
+    launch: LaunchCost
+    rates: Rates
+    refusals: tuple[Refusal, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    @cached_property
+    def call_named(self) -> Mapping[str, Call]:
+        """Call by name."""
+        return {call.name: call for call in self.calls}
