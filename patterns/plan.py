@@ -30,10 +30,21 @@ class Tiling:
     loop only if it is innermost of all loops over free dims, and only if no node of the call reads the reduced
     result together with that dim again.
     `splits`: (dim, parts) of reduced dims whose partial results a later call combines (split-K, split-KV).
+    `nests`: in each step of the loops, all nodes run in order; those of a nest run in loops of their own (a pipeline
+    inside a pipeline). A reduced dim of a nest's loop is complete when the nest ends.
     """
 
     loops: tuple[Tile, ...] = ()
     splits: tuple[tuple[str, int], ...] = ()
+    nests: tuple[Nest, ...] = ()
+
+
+@dataclass(frozen=True)
+class Nest:
+    """Consecutive `nodes` of a call that share loops inside the call's own; `tiling` may hold nests again."""
+
+    nodes: tuple[str, ...]
+    tiling: Tiling
 
 
 @dataclass(frozen=True)
