@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol, cast
+from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 
 from patterns.graph import Graph, Node, Tensor
 from patterns.plugin import load_module, modules
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
     from patterns.spec import NodeSpec
 
-Trait = Literal["elementwise", "reduces", "contracts", "indexes", "moves", "carries", "communicates"]
+# updates: writes over part of its first read (a scatter).
+Trait = Literal["elementwise", "reduces", "contracts", "indexes", "updates", "moves", "carries", "communicates"]
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ class Demand:
 class Operand:
     """An array with the names of its axes. Extents may be those of a tile."""
 
-    array: NDArray[np.generic]
+    array: NDArray[Any]
     dims: tuple[str, ...]
 
 
@@ -71,6 +72,26 @@ class Kind(Protocol):
 
     def compute(self, node: Node, operands: Sequence[Operand], out_dims: tuple[str, ...]) -> NDArray[np.generic]:
         """The numpy meaning, on whole arrays or on a tile of each; axes of the result are `out_dims`."""
+
+
+class Accumulating(Kind, Protocol):
+    """What kinds that reduce or contract have besides: the result taken from parts of the dims in `over`.
+
+    `compute` of the whole is `finish` of all parts merged.
+    """
+
+    def part(
+        self, node: Node, operands: Sequence[Operand], out_dims: tuple[str, ...], first: Mapping[str, int]
+    ) -> tuple[NDArray[np.generic], ...]:
+        """What is kept of one part; `first` is where the part begins in each of `over` (0 if not given)."""
+
+    def merge(
+        self, node: Node, left: tuple[NDArray[np.generic], ...], right: tuple[NDArray[np.generic], ...]
+    ) -> tuple[NDArray[np.generic], ...]:
+        """What is kept of two parts together; `left` comes first."""
+
+    def finish(self, node: Node, parts: tuple[NDArray[np.generic], ...]) -> NDArray[np.generic]:
+        """The result, from what was kept of all parts."""
 
 
 def kind_names() -> tuple[str, ...]:

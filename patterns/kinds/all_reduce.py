@@ -1,0 +1,58 @@
+"""all_reduce: the sum over the members of a parallel group, which every member gets.
+
+YAML: {kind: all_reduce, reads: [partial]}. Its demand is the payload: the bytes of one member's tensor. What a
+machine sends for it depends on its network (a ring of p members sends 2 (p - 1) / p of the payload from each).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import reduce
+from operator import add
+from typing import TYPE_CHECKING
+
+from patterns.axes import aligned, points
+from patterns.dtypes import dtype_bytes
+from patterns.graph import Graph, Node, Tensor
+from patterns.kind import Demand, Operand, Trait
+from patterns.shape import kept, need_reads
+from patterns.spec import NodeSpec
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+TRAITS: frozenset[Trait] = frozenset({"communicates"})
+
+
+class Spec(NodeSpec):
+    """An all_reduce as written."""
+
+
+def infer(node: Node, operands: Sequence[Tensor], declared: Tensor | None, sizes: Mapping[str, int]) -> Node:
+    """The node as it is. Raises WrongShape."""
+    need_reads(node, 1, "an all_reduce has one operand, which every member has")
+    return node
+
+
+def output(node: Node, operands: Sequence[Tensor], declared: Tensor | None) -> Tensor:
+    """The shape of the operand. Raises WrongShape."""
+    return kept(node, operands[0].dims, operands[0], declared, f"an all_reduce keeps the dims of {operands[0].name}")
+
+
+def demand(node: Node, graph: Graph, sizes: Mapping[str, int]) -> Demand:
+    """The payload in bytes."""
+    tensor = graph.tensor_named[node.writes]
+    return Demand(network_bytes=points(tensor.dims, sizes) * dtype_bytes(tensor.dtype))
+
+
+def touched(node: Node, graph: Graph, sizes: Mapping[str, int]) -> tuple[tuple[int, ...], int]:
+    """Every element, once."""
+    elements = points(graph.tensor_named[node.writes].dims, sizes)
+    return (elements,), elements
+
+
+def compute(node: Node, operands: Sequence[Operand], out_dims: tuple[str, ...]) -> NDArray[np.generic]:
+    """The sum of the operands: the one tensor that is read, of each member."""
+    result: NDArray[np.generic] = reduce(add, (aligned(operand, out_dims) for operand in operands))
+    return result

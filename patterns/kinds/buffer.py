@@ -1,0 +1,85 @@
+"""buffer: the same elements in another access pattern.
+
+YAML, one line each:
+  {kind: buffer, fn: permute, reads: [x], order: n m}                  or the order of the declared result
+  {kind: buffer, fn: roll, reads: [x], along: d, by: d // 2}           element i moves to (i + by) mod extent
+  {kind: buffer, fn: slice, reads: [x], along: d, start: d - 1, to: e}  as many elements as dim e has
+  {kind: buffer, fn: split, reads: [x], along: d, to: e f}             d = e * f, f fastest
+  {kind: buffer, fn: merge, reads: [x], parts: e f, to: d}             d = e * f, f fastest, in the place of e
+  {kind: buffer, fn: concat, reads: [x, y], along: d, to: e}           without `along`: the one dim of each read
+                                                                       that the reads do not share
+A slice touches what it takes, the others every element. Whether bytes move is the machine's affair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Literal
+
+from patterns.axes import points
+from patterns.graph import Graph, Node, Tensor
+from patterns.kind import Demand, Operand, Trait, WrongShape
+from patterns.moves import MOVES
+from patterns.shape import counts, kept, listed, need_dim, need_reads
+from patterns.spec import NodeSpec
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+TRAITS: frozenset[Trait] = frozenset({"moves"})
+
+
+class Spec(NodeSpec):
+    """A buffer as written. `extents` is what inference adds: those of the dims in `to`."""
+
+    fn: Literal["permute", "roll", "slice", "split", "merge", "concat"]
+    along: str | None = None
+    by: int | str | None = None
+    start: int | str | None = None
+    to: str | None = None
+    parts: str | None = None
+    order: str | None = None
+    extents: str | None = None
+
+
+def infer(node: Node, operands: Sequence[Tensor], declared: Tensor | None, sizes: Mapping[str, int]) -> Node:
+    """The node with its arguments evaluated. Raises WrongShape."""
+    move = MOVES[node.fn]
+    if not operands:
+        raise WrongShape("reads nothing")
+    if not move.joins:
+        need_reads(node, 1, f"a {node.fn} has one operand")
+    given = {name for name, _ in node.arguments} | ({"along"} if node.along else set())
+    for name in sorted(given - move.takes - {"extents"}):
+        raise WrongShape(f"fn {node.fn} takes no {name!r}; it takes {', '.join(sorted(move.takes))}")
+    for name in sorted(move.needs - given):
+        raise WrongShape(f"fn {node.fn} needs {name!r}")
+    if node.along and not move.joins:
+        need_dim(operands[0], node.along, f"to {node.fn}")
+    return move.check(counts(node, ("by", "start"), sizes), operands, sizes)
+
+
+def output(node: Node, operands: Sequence[Tensor], declared: Tensor | None) -> Tensor:
+    """The dims as the access pattern says. Raises WrongShape."""
+    dims = MOVES[node.fn].dims(node, [operand.dims for operand in operands], declared.dims if declared else None)
+    shapes = " and ".join(f"{operand.name} {listed(operand.dims)}" for operand in operands)
+    return kept(node, dims, operands[0], declared, f"{node.fn} of {shapes} gives")
+
+
+def demand(node: Node, graph: Graph, sizes: Mapping[str, int]) -> Demand:
+    """No work but moving bytes."""
+    return Demand()
+
+
+def touched(node: Node, graph: Graph, sizes: Mapping[str, int]) -> tuple[tuple[int, ...], int]:
+    """Every element that arrives in the result, once."""
+    tensors = graph.tensor_named
+    result = points(tensors[node.writes].dims, sizes)
+    return tuple(min(points(tensors[name].dims, sizes), result) for name in node.reads), result
+
+
+def compute(node: Node, operands: Sequence[Operand], out_dims: tuple[str, ...]) -> NDArray[np.generic]:
+    """The elements in their new places."""
+    result: NDArray[np.generic] = MOVES[node.fn].apply(node, operands, out_dims)
+    return result
