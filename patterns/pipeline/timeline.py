@@ -8,9 +8,11 @@ over stepped time with the weight of each moment.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import takewhile
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,7 @@ class Span:
 
 @dataclass(frozen=True)
 class Window:
-    """Stepped [start, end) happened `extra` more times."""
+    """Stepped [start, end) happened `extra` more times. Its spans are those with start < span.start <= end."""
 
     start: int
     end: int
@@ -54,7 +56,8 @@ class Stall:
 class Timeline:
     """One run of a Program. All totals are of the whole run, jumped periods included.
 
-    spans: in order of start, then of listing; () if simulated without spans. stalls: sorted by role and what.
+    spans: in the order in which units took the work (so by start, and a cause is before its effects); () if simulated
+    without spans. stalls: sorted by role and what.
     counters: the ops' counts added up. steps: ops the simulator executed (not those it jumped over).
     """
 
@@ -71,3 +74,113 @@ class Timeline:
     def busy_cycles(self) -> Mapping[str, int]:
         """Busy cycles by unit (summed over its lanes)."""
         return dict(self.busy)
+
+
+def segments(timeline: Timeline) -> tuple[tuple[int, int, int], ...]:
+    """Stepped time [0, stepped_cycles) in pieces (start, end, weight): each moment of a piece happened weight times."""
+    cuts = sorted(
+        {0, timeline.stepped_cycles, *(w.start for w in timeline.windows), *(w.end for w in timeline.windows)}
+    )
+    pieces, weight, opened = [], 1, _by_start(timeline.windows)
+    closing: list[Window] = []
+    for start, end in zip(cuts, cuts[1:], strict=False):
+        while closing and closing[-1].end <= start:
+            weight //= closing.pop().extra + 1
+        while opened and opened[-1].start == start:
+            closing.append(opened.pop())
+            weight *= closing[-1].extra + 1
+        pieces.append((start, end, weight))
+    return tuple(pieces)
+
+
+def real_cycle(timeline: Timeline, stepped: int) -> int:
+    """The real cycle in which a stepped moment happened first; the end of a window is after all its repeats."""
+    return stepped + _skipped_before(_body(timeline), stepped)
+
+
+def real_spans(timeline: Timeline, begin_cycle: int = 0, end_cycle: int | None = None) -> Iterator[Span]:
+    """Spans in real cycles, repeats unrolled one by one, in order of start: those not over before begin_cycle, and
+    started before end_cycle. `cause` counts all real spans from cycle 0, as in a run without windows.
+    """
+    longest = max((span.usable - span.start for span in timeline.spans), default=0)
+    unrolled = _unroll(timeline.spans, _body(timeline), 0, 0, begin_cycle - longest)
+    wanted = (span for span in unrolled if span.usable > begin_cycle or span.start >= begin_cycle)
+    return wanted if end_cycle is None else takewhile(lambda span: span.start < end_cycle, wanted)
+
+
+@dataclass(frozen=True)
+class _Body:
+    """One pass of a window: the spans [first, last) and windows in it. cycles and spans: real, inner repeats included."""
+
+    end: int
+    extra: int
+    first: int
+    last: int
+    inner: tuple[_Body, ...]
+    cycles: int
+    spans: int
+
+
+def _by_start(windows: tuple[Window, ...]) -> list[Window]:
+    """A stack of windows: the earliest on top, and an outer one above those inside it."""
+    return sorted(windows, key=lambda w: (-w.start, w.end))
+
+
+def _body(timeline: Timeline) -> _Body:
+    starts = [span.start for span in timeline.spans]
+    return _build(Window(-1, timeline.stepped_cycles, 0), _by_start(timeline.windows), starts)
+
+
+def _build(window: Window, stack: list[Window], starts: list[int]) -> _Body:
+    inner = []
+    while stack and stack[-1].end <= window.end:
+        inner.append(_build(stack.pop(), stack, starts))
+    first, last = bisect_right(starts, window.start), bisect_right(starts, window.end)
+    return _Body(
+        window.end,
+        window.extra,
+        first,
+        last,
+        tuple(inner),
+        window.end - window.start + sum(body.extra * body.cycles for body in inner),
+        last - first + sum(body.extra * body.spans for body in inner),
+    )
+
+
+def _skipped_before(body: _Body, stepped: int) -> int:
+    """Cycles of repeats that are over before a stepped moment in the first pass of a body."""
+    over = sum(inner.extra * inner.cycles for inner in body.inner if inner.end <= stepped)
+    return over + sum(_skipped_before(inner, stepped) for inner in body.inner)
+
+
+def _unroll(spans: tuple[Span, ...], body: _Body, shift: int, position: int, skip_before: int) -> Iterator[Span]:
+    """One pass of a body, `shift` cycles after its stepped time. `position` counts the real spans before it.
+    Repeats that are over before the real cycle `skip_before` are left out.
+    """
+    first = body.first
+    for inner in (*body.inner, None):
+        last = body.last if inner is None else inner.first
+        yield from (_real(spans[i], shift, position - first) for i in range(first, last))
+        position += last - first
+        if inner is not None:
+            skipped = min(max((skip_before - inner.end - shift) // inner.cycles, 0), inner.extra)
+            for repeat in range(skipped, inner.extra + 1):
+                at = position + repeat * inner.spans
+                yield from _unroll(spans, inner, shift + repeat * inner.cycles, at, skip_before)
+            shift += inner.extra * inner.cycles
+            position += (inner.extra + 1) * inner.spans
+            first = inner.last
+
+
+def _real(span: Span, shift: int, moved: int) -> Span:
+    """A span `shift` cycles later; its cause is as far before it in the list as in stepped time."""
+    return Span(
+        span.role,
+        span.label,
+        span.unit,
+        span.ready + shift,
+        span.start + shift,
+        span.end + shift,
+        span.usable + shift,
+        span.cause + moved if span.cause >= 0 else -1,
+    )

@@ -1,0 +1,80 @@
+"""The flat form of a role's script: a list of steps.
+
+A step is a function of the cycle that does one op and returns the index of the next step, or BLOCKED: the role then
+comes back to this step when it is woken. A Run blocks always; the end of its work moves the role on.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from patterns.pipeline.script import Loop, Op
+from patterns.pipeline.state import Acquired, BarrierState, ChannelState, HandleState, RunState, UnitState
+
+BLOCKED = -1
+Step = Callable[[int], int]
+
+
+@dataclass(frozen=True)
+class LoopSite:
+    """A loop of a role: its op, the steps [first, last] of its body, and its place in `RunState.left`."""
+
+    role: int
+    op: Loop
+    first: int
+    last: int
+    counter: int
+
+
+class Instructions:
+    """One role's steps, as they are compiled. `sorts[i]` is the stall account of a role that is blocked at step i."""
+
+    def __init__(self, state: RunState, role: int) -> None:
+        program = state.program
+        self.state = state
+        self.role = role
+        self.steps: list[Step] = []
+        self.ops: list[Op | None] = []
+        self.sorts: list[int] = []
+        self.loops: list[LoopSite] = []
+        self.slot_bytes = {channel.name: channel.slot_bytes for channel in program.channels}
+        self._unit_index = {unit.name: index for index, unit in enumerate(program.units)}
+        self._channel_index = {channel.name: index for index, channel in enumerate(program.channels)}
+        self._barrier_index = {barrier.name: index for index, barrier in enumerate(program.barriers)}
+        self._sort_named: dict[str, int] = {}
+
+    def unit(self, name: str) -> UnitState:
+        """The unit of that name."""
+        return self.state.units[self._unit_index[name]]
+
+    def channel(self, name: str) -> ChannelState:
+        """The channel of that name."""
+        return self.state.channels[self._channel_index[name]]
+
+    def barrier(self, name: str) -> BarrierState:
+        """The barrier of that name."""
+        return self.state.barriers[self._barrier_index[name]]
+
+    def acquired(self, channel: str) -> Acquired:
+        """This role's acquired tiles of a channel."""
+        return self.state.acquired.setdefault((self.role, self._channel_index[channel]), Acquired())
+
+    def held(self, channel: str, reader: int) -> deque[int]:
+        """The tiles this role holds of a channel as a reader."""
+        return self.state.held.setdefault((self.role, self._channel_index[channel], reader), deque())
+
+    def handle(self, name: str) -> HandleState:
+        """This role's Starts of a handle."""
+        return self.state.handles.setdefault((self.role, name), HandleState(self.state.turns))
+
+    def add(self, op: Op | None, step: Step, what: str) -> None:
+        """Append a step; a role blocked there stalls for `what`."""
+        if what not in self._sort_named:
+            self._sort_named[what] = len(self.state.sorts)
+            self.state.sorts.append((self.role, what))
+            self.state.stalled.append(0)
+        self.steps.append(step)
+        self.ops.append(op)
+        self.sorts.append(self._sort_named[what])
