@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
+from itertools import islice
 
 
 class UserError(Exception):
@@ -59,7 +60,15 @@ class Deadlock(UserError):
     """A program stopped before its end: each stuck role, and the channel depth that would do."""
 
 
+# A hostile file has names by the ten thousand, or of a megabyte; comparing all of them would take hours.
+_COMPARED_NAMES = 1000
+_COMPARED_LETTERS = 60
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """' (did you mean X?)' for the nearest known name, else ''."""
-    close = get_close_matches(name, list(known), n=1, cutoff=0.6)
+    if len(name) > _COMPARED_LETTERS:
+        return ""
+    compared = [other for other in islice(known, _COMPARED_NAMES) if len(other) <= _COMPARED_LETTERS]
+    close = get_close_matches(name, compared, n=1, cutoff=0.6)
     return f" (did you mean {close[0]!r}?)" if close else ""
