@@ -1,0 +1,48 @@
+"""The command `patternloom`: runs cli.py and turns how it ended into an exit status."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+USER_ERROR = 2
+INTERRUPTED = 130
+
+
+def main() -> None:
+    """Run the command line of this process and exit: 0, 2 for a mistake of the user's, 130 for Ctrl-C."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: list[str]) -> int:
+    """Run one command and return its exit status. Data goes to stdout, everything else to stderr."""
+    try:
+        import click
+
+        from experiments.cli import cli
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+    try:
+        status = cli.main(arguments, prog_name="patternloom", standalone_mode=False)
+        sys.stdout.flush()
+    except click.Abort:
+        return INTERRUPTED
+    except click.ClickException as error:
+        error.show()
+        return USER_ERROR
+    except BrokenPipeError:
+        return quiet_after_closed_pipe()
+    return status if isinstance(status, int) else 0
+
+
+def quiet_after_closed_pipe() -> int:
+    """The reader of our output went away (`| head`): say nothing, also not when the interpreter flushes."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 1
+
+
+if __name__ == "__main__":
+    main()

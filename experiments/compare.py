@@ -1,0 +1,77 @@
+"""Run one workload on both machines, in every mode that is asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from experiments.settings import Settings, settle
+from experiments.sides import HEADLINE, Side, load_machine, lower, sides
+from patterns.library import workload
+from patterns.run import run_plan
+from patterns.summarize import summarize
+
+if TYPE_CHECKING:
+    from experiments.request import Request
+    from patterns.graph import Graph
+    from patterns.report import Execution, Report
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One machine in one mode: what was run, and what is read off it."""
+
+    execution: Execution
+    report: Report
+
+    @property
+    def headline(self) -> bool:
+        """Whether this is one of the pair that the comparison is about."""
+        return HEADLINE.get(self.report.family) == self.report.mode  # type: ignore[call-overload]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A workload on a GPU and on an RDU: outcomes in the order of the sides and their modes."""
+
+    request: Request
+    graph: Graph
+    outcomes: tuple[Outcome, ...]
+
+    @property
+    def reports(self) -> tuple[Report, ...]:
+        """The reports, in order."""
+        return tuple(outcome.report for outcome in self.outcomes)
+
+
+def compare(request: Request) -> Comparison:
+    """Lower, simulate and summarize every mode of both sides. Raises UserErrors."""
+    both = sides(request)
+    settings = settle(request, both)
+    outcomes = [outcome for side in both for outcome in run_side(request, side, settings)]
+    return Comparison(request, read_graph(request, 1, settings), tuple(outcomes))
+
+
+def run_side(request: Request, side: Side, settings: Settings) -> list[Outcome]:
+    """Every mode of one side, from the most calls to the fewest."""
+    outcomes = [Outcome(execution, summarize(execution)) for execution in executions(request, side, settings)]
+    return sorted(outcomes, key=lambda outcome: -outcome.report.calls)
+
+
+def executions(request: Request, side: Side, settings: Settings) -> list[Execution]:
+    """One side's runs, in the order of its modes."""
+    graph = read_graph(request, side.members, settings)
+    machine = load_machine(side.family, side.machine, settings.of_machine(side.family))
+    return [run_plan(lower(side, graph, machine, mode)) for mode in side.modes]
+
+
+def read_graph(request: Request, members: int, settings: Settings) -> Graph:
+    """The workload's graph for one of `members`. Raises UserErrors."""
+    return workload(
+        request.workload,
+        phase=request.phase,
+        batch=request.batch,
+        context=request.context,
+        members=members,
+        overrides=settings.of_graph(),
+    )

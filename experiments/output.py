@@ -1,0 +1,79 @@
+"""Files that are either whole or not there, and the user's mistakes in naming them."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from patterns.errors import UserError
+
+
+def write_file(path: Path, content: bytes) -> None:
+    """Put `content` at `path` in one step: whole or not at all. Raises UserError where the system refuses."""
+    if path.is_dir():
+        raise UserError(f"cannot write {path}: it is a folder")
+    try:
+        descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    except OSError as error:
+        raise unwritable(path, error) from error
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+        os.chmod(temporary, 0o666 & ~current_umask())
+        os.replace(temporary, path)
+    except OSError as error:
+        Path(temporary).unlink(missing_ok=True)
+        raise unwritable(path, error) from error
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def write_folder(folder: Path, contents: Mapping[str, bytes]) -> tuple[Path, ...]:
+    """Put every named content in `folder`, which is made if need be. Raises UserError; returns the paths."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise unwritable(folder, error) from error
+    for name, content in contents.items():
+        write_file(folder / name, content)
+    return tuple(folder / name for name in contents)
+
+
+def check_writable(path: Path, *, folder: bool) -> None:
+    """Refuse a place that cannot be written before anything is computed. Raises UserError; makes nothing."""
+    try:
+        reason = why_not(path, folder)
+    except OSError as error:
+        raise unwritable(path, error) from error
+    if reason:
+        raise UserError(f"cannot write {path}: {reason}")
+
+
+def why_not(path: Path, folder: bool) -> str:
+    """Why a file or folder cannot be made at `path`; '' if it can."""
+    if folder and path.exists() and not path.is_dir():
+        return "it is not a folder"
+    if not folder and path.is_dir():
+        return "it is a folder"
+    above = path if folder else path.parent
+    if not folder and not above.exists():
+        return f"there is no folder {above}"
+    standing = next(place for place in (above, *above.absolute().parents) if place.exists())
+    if not standing.is_dir():
+        return f"{standing} is not a folder"
+    return "" if os.access(standing, os.W_OK | os.X_OK) else f"no permission to write in {standing}"
+
+
+def unwritable(path: Path, error: OSError) -> UserError:
+    """The message for a place that the system refuses."""
+    return UserError(f"cannot write {path}: {(error.strerror or str(error)).lower()}")
+
+
+def current_umask() -> int:
+    """The process's umask, which can only be read by setting it."""
+    umask = os.umask(0o077)
+    os.umask(umask)
+    return umask

@@ -1,0 +1,64 @@
+"""A picture and the data it shows: drawn by a file in plot/, written as PNG, SVG and CSV."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import as_file, files
+from typing import TYPE_CHECKING
+
+from experiments.export import records_csv
+from patterns.errors import UnknownName
+from patterns.plugin import load_module, modules
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from experiments.compare import Comparison
+
+PLOTS = "experiments.plot"
+# Without a date in it, the same comparison gives the same bytes.
+METADATA: Mapping[str, Mapping[str, str | None]] = {"png": {"Software": None}, "svg": {"Date": None}}
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure and its data: `rows` have the same keys, units in their names."""
+
+    figure: Figure
+    rows: tuple[dict[str, object], ...]
+
+
+def plot_kinds() -> tuple[str, ...]:
+    """Kinds of plots: the files in plot/."""
+    return modules(PLOTS)
+
+
+def check_kinds(kinds: Sequence[str]) -> None:
+    """Raises UnknownName for a kind of plot that there is not."""
+    for kind in kinds:
+        if kind not in plot_kinds():
+            raise UnknownName("plot", kind, plot_kinds())
+
+
+def drawn(comparison: Comparison, kinds: Sequence[str] = ()) -> dict[str, bytes]:
+    """File name -> content of the plots asked for (all if none): PNG, SVG and CSV of each. Raises UnknownName."""
+    import matplotlib
+
+    with as_file(files(PLOTS).joinpath("paper.mplstyle")) as style, matplotlib.rc_context(fname=style):
+        return {name: content for kind in kinds or plot_kinds() for name, content in contents(kind, comparison)}
+
+
+def contents(kind: str, comparison: Comparison) -> list[tuple[str, bytes]]:
+    """The three files of one plot."""
+    picture: Picture = load_module(PLOTS, kind, "plot").draw(comparison)
+    pictures = [(f"{kind}.{suffix}", rendered(picture.figure, suffix)) for suffix in METADATA]
+    return [*pictures, (f"{kind}.csv", records_csv(picture.rows).encode())]
+
+
+def rendered(figure: Figure, suffix: str) -> bytes:
+    """The figure as a file of one format, the same bytes every time."""
+    file = io.BytesIO()
+    figure.savefig(file, format=suffix, metadata=dict(METADATA[suffix]))
+    return file.getvalue()

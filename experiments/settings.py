@@ -1,0 +1,69 @@
+"""`--set name=value`: which graph extents and machine parameters a user replaces."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from typing import TYPE_CHECKING
+
+from experiments.sides import Family, Side, load_machine
+from patterns.errors import UnknownName, UserError
+from patterns.library import workload
+
+if TYPE_CHECKING:
+    from experiments.request import Request
+
+GRAPH = "graph"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Replaced values by where they go: (place, name, value), the place being 'graph', 'gpu' or 'rdu'."""
+
+    values: tuple[tuple[str, str, str], ...] = ()
+
+    def of_graph(self) -> Mapping[str, str]:
+        """Replaced extents of the graph."""
+        return self.at(GRAPH)
+
+    def of_machine(self, family: Family) -> Mapping[str, str]:
+        """Replaced parameters of one family's machine."""
+        return self.at(family)
+
+    def at(self, place: str) -> Mapping[str, str]:
+        """Replaced values of one place."""
+        return {name: value for where, name, value in self.values if where == place}
+
+
+def settle(request: Request, sides: Sequence[Side]) -> Settings:
+    """Find the place of every setting. Raises UnknownName, and UserError for a name that two places have."""
+    if not request.settings:
+        return Settings()
+    known: dict[str, tuple[str, ...]] = {
+        GRAPH: tuple(workload(request.workload, phase=request.phase).sizes),
+        **{side.family: parameter_names(load_machine(side.family, side.machine, {})) for side in sides},
+    }
+    return Settings(tuple(placed(name, value, known) for name, value in request.settings))
+
+
+def placed(name: str, value: str, known: Mapping[str, tuple[str, ...]]) -> tuple[str, str, str]:
+    """A setting with its place: the one written before a dot, else the only one that has the name."""
+    place, dot, rest = name.partition(".")
+    if dot:
+        if place not in known:
+            raise UnknownName("place of a setting", place, known)
+        if rest not in known[place]:
+            raise UnknownName(f"setting {place}.", rest, known[place])
+        return place, rest, value
+    places = [place for place, names in known.items() if name in names]
+    if not places:
+        raise UnknownName("setting", name, {n for names in known.values() for n in names})
+    if len(places) > 1:
+        choices = " or ".join(f"{place}.{name}" for place in places)
+        raise UserError(f"setting {name!r} is known in {len(places)} places: write {choices}")
+    return places[0], name, value
+
+
+def parameter_names(machine: object) -> tuple[str, ...]:
+    """Names of the parameters that a machine's file gives."""
+    return tuple(field.name for field in fields(machine)) if is_dataclass(machine) else ()

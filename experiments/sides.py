@@ -1,0 +1,87 @@
+"""The two sides of a comparison. Both machine models have the same functions; this file says how to call them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from patterns.errors import UnknownName
+
+if TYPE_CHECKING:
+    from experiments.request import Request
+    from patterns.graph import Graph
+    from patterns.plan import Plan
+
+Family = Literal["gpu", "rdu"]
+MODELS: Mapping[Family, str] = {"gpu": "gpu_model", "rdu": "rdu_model"}
+MODE_WORDS: Mapping[Family, str] = {"gpu": "policy", "rdu": "mode"}
+# The pair of the headline: operator by operator on one side, all layers in one call on the other.
+HEADLINE: Mapping[Family, str] = {"gpu": "operator", "rdu": "looped"}
+
+
+@dataclass(frozen=True)
+class Side:
+    """One machine of a comparison: its family, its name, how many of them, in which modes, and what else is asked."""
+
+    family: Family
+    machine: str
+    members: int
+    modes: tuple[str, ...]
+    keywords: tuple[tuple[str, object], ...]
+
+
+def sides(request: Request) -> tuple[Side, Side]:
+    """The GPU's and the RDU's side of a request. Raises UnknownName for a mode that does not exist."""
+    return (
+        Side("gpu", request.gpu, request.gpus, chosen("gpu", request.policies), keywords("gpu", request)),
+        Side("rdu", request.rdu, request.sockets, chosen("rdu", request.modes), keywords("rdu", request)),
+    )
+
+
+def side_on(request: Request, machine: str, mode: str, members: int) -> Side:
+    """One machine of either family in one mode ('' for the family's own choice). Raises UnknownName."""
+    for family in MODELS:
+        if machine in machine_names(family):
+            modes = chosen(family, (mode,)) if mode else ("",)
+            return Side(family, machine, members, modes, keywords(family, request))
+    raise UnknownName("machine", machine, [name for family in MODELS for name in machine_names(family)])
+
+
+def keywords(family: Family, request: Request) -> tuple[tuple[str, object], ...]:
+    """What else a request says to a family's `lower`."""
+    if family == "rdu":
+        return (("orchestration", request.orchestration),)
+    return (("schedule", request.schedule), ("launch", request.launch), ("options", dict(request.options)))
+
+
+def chosen(family: Family, asked: tuple[str, ...]) -> tuple[str, ...]:
+    """The modes asked for, or all there are. Raises UnknownName."""
+    known = mode_names(family)
+    for name in asked:
+        if name not in known:
+            raise UnknownName(f"{family.upper()} {MODE_WORDS[family]}", name, known)
+    return asked or known
+
+
+def machine_names(family: Family) -> tuple[str, ...]:
+    """Machines of a family."""
+    return cast(tuple[str, ...], import_module(MODELS[family]).machine_names())
+
+
+def mode_names(family: Family) -> tuple[str, ...]:
+    """Fusion policies of the GPU, modes of the RDU, from the least fused to the most."""
+    return cast(tuple[str, ...], getattr(import_module(MODELS[family]), f"{MODE_WORDS[family]}_names")())
+
+
+def load_machine(family: Family, name: str, overrides: Mapping[str, str]) -> Any:
+    """A machine by name, with parameters replaced. Raises UnknownName, SpecError."""
+    return import_module(MODELS[family]).load_machine(name, overrides)
+
+
+def lower(side: Side, graph: Graph, machine: object, mode: str) -> Plan:
+    """The graph on this side's machine in one mode ('': the model's default). Raises DoesNotFit, other UserErrors."""
+    model = import_module(MODELS[side.family])
+    how = {"members": side.members, **dict(side.keywords)} | ({MODE_WORDS[side.family]: mode} if mode else {})
+    return cast("Plan", model.lower(graph, machine, **how))

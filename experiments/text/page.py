@@ -1,0 +1,77 @@
+"""A page on stdout: texts and tables, with rich at a terminal and as plain text elsewhere."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+import textwrap
+from collections.abc import Iterable
+
+import click
+
+from experiments.text.table import Table, split, table_text
+
+PIPED_WIDTH = 100
+Part = str | Table
+
+
+def show_page(parts: Iterable[Part]) -> None:
+    """Print the parts, an empty line between them; empty texts are left out."""
+    width = shutil.get_terminal_size((PIPED_WIDTH, 24)).columns
+    shown = [part for part in parts if part]
+    if sys.stdout.isatty() and os.environ.get("TERM") != "dumb":
+        show_rich(shown, width)
+    else:
+        click.echo(page_text(shown, width))
+
+
+def page_text(parts: Iterable[Part], width: int) -> str:
+    """The parts as plain text, each line of a text wrapped to `width`."""
+    return "\n\n".join(table_text(part, width) if isinstance(part, Table) else wrapped(part, width) for part in parts)
+
+
+def wrapped(text: str, width: int) -> str:
+    """Every line of a text wrapped on its own."""
+    return "\n".join(wrapped_line(line, width) for line in text.split("\n"))
+
+
+def wrapped_line(line: str, width: int) -> str:
+    """One line wrapped; what continues an indented line ('  name  words') stands below its words."""
+    entry = re.match(r"  \S+\s+", line)
+    indent = " " * entry.end() if entry else ""
+    return "\n".join(textwrap.wrap(line, width, subsequent_indent=indent, break_on_hyphens=False)) or line
+
+
+def show_rich(parts: Iterable[Part], width: int) -> None:
+    """The same parts drawn by rich, in colour unless NO_COLOR says otherwise."""
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(width=width, highlight=False)
+    for part in parts:
+        if isinstance(part, Table):
+            for piece in split(part, width):
+                console.print(rich_table(piece))
+        else:
+            console.print(Text(wrapped(part, width)))
+        console.print()
+
+
+def rich_table(table: Table) -> object:
+    """A table for rich, as wide as the plain grid; rows whose first cell begins with a star stand out."""
+    from rich import box
+    from rich.table import Table as RichTable
+
+    lines_only = box.Box("    \n    \n ── \n    \n ── \n ── \n    \n    \n")
+    drawn = RichTable(box=lines_only, show_edge=False, padding=(0, 1, 0, 0), pad_edge=False)
+    for column in table.columns:
+        drawn.add_column(column.heading, justify="right" if column.right else "left", vertical="bottom", no_wrap=True)
+    for number, row in enumerate(table.rows):
+        drawn.add_row(
+            *row,
+            style="bold" if row[0].startswith("*") else None,
+            end_section=number + 1 in table.rules,
+        )
+    return drawn

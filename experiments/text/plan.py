@@ -1,0 +1,78 @@
+"""A plan as text: its calls with reasons, what was refused, one call's listing and time line."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from experiments.text.quantity import bytes_text, time_text
+from experiments.text.table import Column, Table
+from patterns.errors import UnknownName
+from patterns.pipeline.listing import listing
+from patterns.pipeline.text import text_timeline, timeline_line
+
+if TYPE_CHECKING:
+    from patterns.plan import Call, Plan
+    from patterns.report import Execution
+
+
+def plan_parts(execution: Execution) -> list[str | Table]:
+    """Every call of a plan: how often, how long, which nodes and why; then what was refused and why."""
+    plan = execution.plan
+    in_all = sum(call.count for call in plan.calls)
+    columns = (
+        Column("call", right=False),
+        Column("block", right=False),
+        Column("times"),
+        Column("time each"),
+        Column("bytes each"),
+        Column("schedule", right=False),
+    )
+    rows = tuple(call_row(execution, call) for call in plan.calls)
+    counts = f"{len(plan.calls)} distinct calls, {in_all:,} in all"
+    return [
+        f"{plan.graph.name} on {plan.members} x {plan.machine}, {plan.mode}: {counts}",
+        Table(columns, rows),
+        "What each call holds, and why:\n" + "\n".join(call_line(call) for call in plan.calls),
+        refusals(plan),
+        *(f"Warning: {warning}" for warning in plan.warnings),
+    ]
+
+
+def call_row(execution: Execution, call: Call) -> tuple[str, ...]:
+    """The cells of one call; bytes are those off the chip."""
+    off_chip = sum(amount for level, amount in call.traffic if level in ("hbm", "ddr"))
+    times = f"{call.count:,}" + (f" (x {call.iterations} inside)" if call.iterations > 1 else "")
+    duration = time_text(execution.call_named[call.name].duration_ps)
+    return call.name, call.block or "several", times, duration, bytes_text(off_chip), call.schedule
+
+
+def call_line(call: Call) -> str:
+    """The nodes of a call and the reason for it."""
+    held = ", ".join(call.nodes) if call.nodes else f"finishes {call.combines}"
+    return f"  {call.name}  {held}" + (f": {call.reason}" if call.reason else "")
+
+
+def refusals(plan: Plan) -> str:
+    """What did not become one call, '' if nothing was refused."""
+    if not plan.refusals:
+        return ""
+    return "Refused:\n" + "\n".join(f"  {' + '.join(r.nodes)}  {r.reason}" for r in plan.refusals)
+
+
+def call_named(execution: Execution, name: str) -> str:
+    """The name of the call that is asked for; '' asks for the only one. Raises UnknownName."""
+    names = [call.name for call in execution.plan.calls]
+    if name and name not in names:
+        raise UnknownName("call", name, names)
+    return name or (names[0] if len(names) == 1 else "")
+
+
+def call_parts(execution: Execution, name: str, until_cycle: int, cells: int) -> list[str | Table]:
+    """One call: its pseudo-code, then what each of its units does in the first cycles; a cell shows its midpoint."""
+    call, run = execution.plan.call_named[name], execution.call_named[name]
+    until = min(until_cycle or run.timeline.total_cycles, run.timeline.total_cycles) or 1
+    units = [unit.name for unit in call.program.units]
+    width = max(6, *(len(unit) + 1 for unit in units)) if units else 6
+    lines = [timeline_line(unit, text_timeline(run.timeline, unit, until, cells), width) for unit in units]
+    scale = f"{name}: cycles 0 to {until:,} of {run.timeline.total_cycles:,}, {until / cells:,.0f} a cell"
+    return [listing(call.program).rstrip("\n"), scale + "\n" + "\n".join(lines)]

@@ -1,0 +1,62 @@
+"""Tables: as a grid where they fit, in pieces or stacked where they do not."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from experiments.text.page import page_text, rich_table
+from experiments.text.table import Column, Table, split, table_text
+
+TABLE = Table(
+    (Column("machine", right=False), Column("mode", right=False), Column("calls"), Column("time per\ntoken")),
+    (("gpu", "operator", "808", "11.02 ms"), ("rdu", "looped", "3", "5.12 ms")),
+    rules=(1,),
+    keys=2,
+)
+
+
+def test_a_grid_lines_up() -> None:
+    assert table_text(TABLE, 80).splitlines() == [
+        "                          time per",
+        "machine  mode      calls     token",
+        "----------------------------------",
+        "gpu      operator    808  11.02 ms",
+        "----------------------------------",
+        "rdu      looped        3   5.12 ms",
+    ]
+
+
+def test_a_table_that_does_not_fit_is_split_with_its_keys() -> None:
+    text = table_text(TABLE, 30)
+    assert text.count("operator") == 2
+    assert max(map(len, text.splitlines())) <= 30
+
+
+def test_a_table_that_cannot_be_split_far_enough_is_stacked() -> None:
+    assert table_text(TABLE, 20).splitlines()[:3] == [
+        "gpu operator",
+        "  calls           808",
+        "  time per token  11.02 ms",
+    ]
+
+
+@pytest.mark.parametrize("width", [26, 30, 34, 60])
+def test_every_cell_is_shown_once(width: int) -> None:
+    cells = [row[i] for piece in split(TABLE, width) for row in piece.rows for i in range(2, len(row))]
+    assert sorted(cells) == sorted(["808", "11.02 ms", "3", "5.12 ms"])
+
+
+def test_texts_are_wrapped_and_entries_keep_their_indent() -> None:
+    text = page_text(["a rule:\n  looped  all layers in one call of the machine", TABLE], 30)
+    assert text.splitlines()[:3] == ["a rule:", "  looped  all layers in one", "          call of the machine"]
+
+
+def test_rich_draws_the_same_cells_in_the_same_width() -> None:
+    from rich.console import Console
+
+    drawn = io.StringIO()
+    Console(width=80, file=drawn).print(rich_table(TABLE))
+    lines = [line.rstrip() for line in drawn.getvalue().splitlines()]
+    assert lines == [line.replace("-", "─") for line in table_text(TABLE, 80).splitlines()]
