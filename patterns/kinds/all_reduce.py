@@ -1,7 +1,9 @@
 """all_reduce: the sum over the members of a parallel group, which every member gets.
 
-YAML: {kind: all_reduce, reads: [partial]}. Its demand is the payload: the bytes of one member's tensor. What a
-machine sends for it depends on its network (a ring of p members sends 2 (p - 1) / p of the payload from each).
+YAML: {kind: all_reduce, reads: [partial], over: [tensor_parallel]}. `over` names the extent that is the number of
+members (no dim of the tensor); the reader drops an all_reduce over one member. Its demand is the payload: the bytes
+of one member's tensor. What a machine sends for it depends on its network (in a ring of p, each member sends
+2 (p - 1) / p of the payload).
 """
 
 from __future__ import annotations
@@ -14,8 +16,8 @@ from typing import TYPE_CHECKING
 from patterns.axes import aligned, points
 from patterns.dtypes import dtype_bytes
 from patterns.graph import Graph, Node, Tensor
-from patterns.kind import Demand, Operand, Trait
-from patterns.shape import kept, need_reads
+from patterns.kind import Demand, Operand, Trait, WrongShape
+from patterns.shape import kept, listed, need_extent, need_reads
 from patterns.spec import NodeSpec
 
 if TYPE_CHECKING:
@@ -28,10 +30,17 @@ TRAITS: frozenset[Trait] = frozenset({"communicates"})
 class Spec(NodeSpec):
     """An all_reduce as written."""
 
+    over: list[str]
+
 
 def infer(node: Node, operands: Sequence[Tensor], declared: Tensor | None, sizes: Mapping[str, int]) -> Node:
     """The node as it is. Raises WrongShape."""
     need_reads(node, 1, "an all_reduce has one operand, which every member has")
+    if len(node.over) != 1:
+        raise WrongShape(f"over {listed(node.over)} must be one extent: the number of members")
+    need_extent(node.over[0], sizes)
+    if node.over[0] in operands[0].dims:
+        raise WrongShape(f"{node.over[0]!r} is a dim of {operands[0].name}: a reduce sums over it")
     return node
 
 
