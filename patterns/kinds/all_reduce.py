@@ -1,6 +1,6 @@
 """all_reduce: the sum over the members of a parallel group, which every member gets.
 
-YAML: {kind: all_reduce, reads: [partial], over: [tensor_parallel]}. `over` names the extent that is the number of
+YAML: {kind: all_reduce, reads: [partial], along: tensor_parallel}. `along` names the extent that is the number of
 members (no dim of the tensor); the reader drops an all_reduce over one member. Its demand is the payload: the bytes
 of one member's tensor. What a machine sends for it depends on its network (in a ring of p, each member sends
 2 (p - 1) / p of the payload).
@@ -17,7 +17,7 @@ from patterns.axes import aligned, points
 from patterns.dtypes import dtype_bytes
 from patterns.graph import Graph, Node, Tensor
 from patterns.kind import Demand, Operand, Trait, WrongShape
-from patterns.shape import kept, listed, need_extent, need_reads
+from patterns.shape import kept, need_extent, need_reads
 from patterns.spec import NodeSpec
 
 if TYPE_CHECKING:
@@ -30,17 +30,15 @@ TRAITS: frozenset[Trait] = frozenset({"communicates"})
 class Spec(NodeSpec):
     """An all_reduce as written."""
 
-    over: list[str]
+    along: str
 
 
 def infer(node: Node, operands: Sequence[Tensor], declared: Tensor | None, sizes: Mapping[str, int]) -> Node:
     """The node as it is. Raises WrongShape."""
     need_reads(node, 1, "an all_reduce has one operand, which every member has")
-    if len(node.over) != 1:
-        raise WrongShape(f"over {listed(node.over)} must be one extent: the number of members")
-    need_extent(node.over[0], sizes)
-    if node.over[0] in operands[0].dims:
-        raise WrongShape(f"{node.over[0]!r} is a dim of {operands[0].name}: a reduce sums over it")
+    need_extent(node.along, sizes)
+    if node.along in operands[0].dims:
+        raise WrongShape(f"{node.along!r} is a dim of {operands[0].name}, not the members: a reduce sums over it")
     return node
 
 
