@@ -45,10 +45,11 @@ class WrongExtent:
 
 
 class ExtentsError(UserError):
-    """Extents cannot be resolved: every mistake."""
+    """Extents cannot be resolved: every mistake, and the extents that have a value all the same."""
 
-    def __init__(self, mistakes: list[WrongExtent]) -> None:
+    def __init__(self, mistakes: list[WrongExtent], resolved: dict[str, int]) -> None:
         self.mistakes = tuple(mistakes)
+        self.resolved = resolved
         super().__init__("\n".join(f"{mistake.name}: {mistake.message}" for mistake in mistakes))
 
 
@@ -210,9 +211,10 @@ def resolve(extents: Mapping[str, int | str]) -> dict[str, int]:
     values: dict[str, int] = {}
     for name in order:
         _resolve_one(name, parsed[name], extents, values, mistakes)
+    resolved = {name: values[name] for name in extents if name in values}
     if mistakes:
-        raise ExtentsError(mistakes)
-    return {name: values[name] for name in extents}
+        raise ExtentsError(mistakes, resolved)
+    return resolved
 
 
 def _resolve_one(

@@ -119,7 +119,7 @@ class Graph:
         """Names of the nodes that read a tensor, in order, each once."""
         return tuple(node.name for _, node in self.nodes() if tensor in node.reads)
 
-    def networkx(self) -> nx.MultiDiGraph:
+    def networkx(self) -> nx.MultiDiGraph[str]:
         """A view for graph algorithms: nodes are pattern names, edges carry `tensor` and `position`.
 
         Attributes of a node: kind, fn, block, count. An edge from the writer of a block's carried result to the

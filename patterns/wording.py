@@ -76,10 +76,13 @@ def _text_due(detail: ErrorDetails, instead: str, _context: Mapping[str, Any]) -
     return f"text is due, found {instead}{hint}"
 
 
-def _whole_number_due(detail: ErrorDetails, instead: str, _context: Mapping[str, Any]) -> str:
-    number = detail["input"]
-    hint = f"; write {int(number)}" if isinstance(number, float) and number.is_integer() else ""
-    return f"a whole number is due, found {instead}{hint}"
+def _whole_number_due(what: str) -> Say:
+    def say(detail: ErrorDetails, instead: str, _context: Mapping[str, Any]) -> str:
+        number = detail["input"]
+        hint = f"; write {int(number)}" if isinstance(number, float) and number.is_integer() else ""
+        return f"{what} is due, found {instead}{hint}"
+
+    return say
 
 
 def _one_of(detail: ErrorDetails, instead: str, context: Mapping[str, Any]) -> str:
@@ -94,7 +97,9 @@ def _unknown_tag(_detail: ErrorDetails, _instead: str, context: Mapping[str, Any
     return f"unknown {key} {name!r}{did_you_mean(name, options)}; there is: {', '.join(options)}"
 
 
-def _missing_tag(_detail: ErrorDetails, _instead: str, context: Mapping[str, Any]) -> str:
+def _missing_tag(detail: ErrorDetails, instead: str, context: Mapping[str, Any]) -> str:
+    if not isinstance(detail["input"], dict):
+        return f"a mapping (key: value) is due, found {instead}"
     key = str(context["discriminator"]).split("(")[0].strip("'_")
     return f"missing key {key!r}, which is text"
 
@@ -113,8 +118,9 @@ def _own_words(_detail: ErrorDetails, _instead: str, context: Mapping[str, Any])
 
 _PROBLEMS: Mapping[str, Say] = {
     "string_type": _text_due,
-    "int_type": _whole_number_due,
-    "int_from_float": _whole_number_due,
+    "int_type": _whole_number_due("a whole number"),
+    "int_from_float": _whole_number_due("a whole number"),
+    "extent_type": _whole_number_due("a whole number or an expression"),
     "float_type": _due("a number"),
     "finite_number": _due("a finite number"),
     "bool_type": _due("true or false"),

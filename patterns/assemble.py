@@ -1,0 +1,280 @@
+"""From what a file says to a Graph: names are found, shapes follow, mistakes are collected with their places."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from patterns.errors import Mistake, did_you_mean
+from patterns.expression import ExpressionError, evaluate
+from patterns.graph import Block, Graph, Node, Tensor
+from patterns.kind import WrongShape, kind_of
+from patterns.load import Document
+from patterns.order import chain_text, in_order
+from patterns.spec import BlockSpec, GraphSpec, NodeSpec, TensorSpec
+from patterns.yaml_tree import Path
+
+_SUGGESTIONS = 100
+_NODE_FIELDS = frozenset({"kind", "reads", "writes", "fn", "over", "along"})
+
+
+def assembled(spec: GraphSpec, document: Document, sizes: Mapping[str, int], mistakes: list[Mistake]) -> Graph:
+    """The graph that a file describes; of no use if `mistakes` is not empty afterwards.
+
+    sizes: extent by name; those with a mistake are missing, and then shapes are not checked.
+    """
+    assembly = _Assembly(spec, document, sizes, mistakes)
+    assembly.declare((), spec.tensors, "")
+    blocks = tuple(assembly.block(path, name, block) for path, name, block in _blocks(spec))
+    assembly.check_written()
+    declared = [tensor for tensor in assembly.tensors.values() if tensor.role != "intermediate"]
+    made = [assembly.tensors[node.writes] for block in blocks for node in block.nodes]
+    tensors = tuple(dict.fromkeys([*declared, *made]))
+    return Graph(spec.name, tuple(sizes.items()), tensors, blocks)
+
+
+def _blocks(spec: GraphSpec) -> list[tuple[Path, str, BlockSpec]]:
+    if spec.blocks is None:
+        return [((), spec.name, BlockSpec(nodes=spec.nodes or {}))]
+    return [(("blocks", name), name, block) for name, block in spec.blocks.items()]
+
+
+def node_of(name: str, spec: NodeSpec) -> Node:
+    """A node as its file says, before anything is inferred."""
+    given = {key: getattr(spec, key) for key in spec.model_fields_set}
+    arguments = {key: value for key, value in given.items() if key not in _NODE_FIELDS and value is not None}
+    return Node(
+        name,
+        spec.kind,
+        getattr(spec, "fn", None) or "",
+        tuple(spec.reads),
+        spec.writes or name,
+        tuple(getattr(spec, "over", None) or ()),
+        getattr(spec, "along", None) or "",
+        tuple(sorted(arguments.items())),
+    )
+
+
+@dataclass
+class _Assembly:
+    """What is known so far, from the top of the file.
+
+    tensors: every tensor with a shape. readable: names that a node may read now. broken: names whose shape is unknown
+    because of a mistake that was told already. made: where each tensor is written, (block, node), in the whole file.
+    """
+
+    spec: GraphSpec
+    document: Document
+    sizes: Mapping[str, int]
+    mistakes: list[Mistake]
+    tensors: dict[str, Tensor] = field(default_factory=dict)
+    readable: set[str] = field(default_factory=set)
+    broken: set[str] = field(default_factory=set)
+    written: dict[str, Path] = field(default_factory=dict)
+    declared_at: dict[str, Path] = field(default_factory=dict)
+    node_at: dict[str, Path] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.made: dict[str, tuple[str, str]] = {}
+        for _, block_name, block in _blocks(self.spec):
+            for name, node in block.nodes.items():
+                self.made.setdefault(node.writes or name, (block_name, name))
+
+    def refuse(self, path: Path, message: str) -> None:
+        self.mistakes.append(self.document.at(path, message))
+
+    def refuse_key(self, path: Path, message: str) -> None:
+        self.mistakes.append(self.document.at_key(path, message))
+
+    def nearest(self, name: str, known: object) -> str:
+        return did_you_mean(name, sorted(known)) if len(self.mistakes) < _SUGGESTIONS else ""  # type: ignore[call-overload]
+
+    def line(self, path: Path) -> int:
+        return self.document.keys[path].line
+
+    def declare(self, path: Path, specs: Mapping[str, TensorSpec], block: str) -> None:
+        """Take the tensors that the graph or a block declares."""
+        for name, spec in specs.items():
+            here = (*path, "tensors", name)
+            if name in self.declared_at:
+                line = self.line(self.declared_at[name])
+                self.refuse_key(here, f"tensor {name!r} is declared already, on line {line}")
+                continue
+            self.declared_at[name] = here
+            self.check_dims((*here, "dims"), spec.dims)
+            self.tensors[name] = Tensor(name, tuple(spec.dims), spec.dtype, spec.role, block)
+            if spec.role in ("input", "weight", "state"):
+                self.readable.add(name)
+
+    def check_dims(self, path: Path, dims: list[str]) -> None:
+        for position, dim in enumerate(dims):
+            if dim not in self.spec.extents:
+                nearest = self.nearest(dim, self.spec.extents)
+                self.refuse((*path, position), f"dim {dim!r} is not among the extents{nearest}")
+            elif dim in dims[:position]:
+                self.refuse((*path, position), f"dim {dim!r} twice in one tensor; give the second another name")
+
+    def block(self, path: Path, name: str, spec: BlockSpec) -> Block:
+        """One block: its tensors, its nodes in order, what it carries, and what can be read after it."""
+        before = frozenset(self.readable)
+        self.declare(path, spec.tensors, name)
+        count = self.count((*path, "count"), spec)
+        cycles = _cycles(spec)
+        nodes = []
+        for node_name, node_spec in spec.nodes.items():
+            node = self.node((*path, "nodes", node_name), name, node_of(node_name, node_spec), cycles)
+            if node is not None:
+                nodes.append(node)
+        for inside, result in spec.carried.items():
+            self.check_carried((*path, "carried", inside), name, inside, result, before)
+        results = set(spec.carried.values())
+        kept = {tensor for tensor in self.readable if self.outlives(tensor, name, spec, results)}
+        self.readable = kept | (self.readable & before)
+        return Block(name, count, tuple(nodes), tuple(spec.carried.items()))
+
+    def outlives(self, tensor: str, block: str, spec: BlockSpec, results: set[str]) -> bool:
+        """Whether later blocks may read a tensor of this one: of a repeated block, what it carries and outputs."""
+        found = self.tensors.get(tensor)
+        if found is not None and found.block == block and found.role in ("input", "weight", "state"):
+            return False
+        return spec.count is None or tensor in results or (found is not None and found.role == "output")
+
+    def count(self, path: Path, spec: BlockSpec) -> int:
+        """How often a block is repeated."""
+        if spec.count is None:
+            return 1
+        try:
+            found = evaluate(str(spec.count), self.sizes)
+        except ExpressionError as error:
+            if len(self.sizes) == len(self.spec.extents):
+                self.mistakes.append(self.document.inside(path, error.offset, str(error)))
+            return 1
+        if found < 1:
+            self.refuse(path, f"a count is greater than 0, found {found}")
+        return max(found, 1)
+
+    def node(self, path: Path, block: str, node: Node, cycles: Mapping[str, tuple[str, ...]]) -> Node | None:
+        """A node with its shape inferred; None after a mistake, of its own or in what it reads."""
+        sound = self.can_write(path, node)
+        if node.name in self.node_at:
+            line = self.line(self.node_at[node.name])
+            self.refuse_key(path, f"node {node.name!r} is there already, on line {line}")
+            sound = False
+        self.node_at.setdefault(node.name, path)
+        for position, read in enumerate(node.reads):
+            if read not in self.readable:
+                self.unreadable((*path, "reads", position), block, node, read, cycles)
+                sound = False
+        made = None
+        if sound and not self.broken.intersection(node.reads):
+            made = self.shaped(path, block, node)
+        if made is None:
+            self.broken.add(node.writes)
+        self.readable.add(node.writes)
+        return made
+
+    def can_write(self, path: Path, node: Node) -> bool:
+        """Whether the node may write its tensor: nobody else does, and it is no input, weight or state."""
+        name, where = node.writes, (*path, "writes")
+        say = self.refuse if where in self.document.where else self.refuse_key
+        place = where if where in self.document.where else path
+        declared = self.tensors.get(name)
+        if name in self.written:
+            line = self.line(self.written[name])
+            say(place, f"tensor {name!r} is written twice, by the nodes on lines {line} and {self.line(path)}")
+            return False
+        self.written[name] = path
+        if declared is not None and declared.role in ("input", "weight", "state"):
+            line = self.line(self.declared_at[name])
+            say(place, f"tensor {name!r} is declared as {declared.role} on line {line}: no node writes it")
+            return False
+        return True
+
+    def unreadable(self, path: Path, block: str, node: Node, read: str, cycles: Mapping[str, tuple[str, ...]]) -> None:
+        """Say why a node cannot read a tensor here."""
+        if read in self.broken:
+            return
+        if read not in self.made:
+            declared = self.tensors.get(read)
+            if declared is None:
+                known = self.readable | set(self.made)
+                self.refuse(path, f"unknown tensor {read!r}{self.nearest(read, known)}")
+            elif declared.role in ("input", "weight", "state"):
+                self.refuse(path, f"tensor {read!r} belongs to block {declared.block!r}: only its nodes read it")
+            else:
+                self.refuse(path, f"tensor {read!r} is declared as {declared.role}, and no node writes it")
+            return
+        where, writer = self.made[read]
+        if where != block and read in self.written:
+            self.refuse(
+                path,
+                f"tensor {read!r} is written in the repeated block {where!r}; what is read after it must be carried",
+            )
+        elif node.name in cycles and writer in cycles[node.name]:
+            if node.name == cycles[node.name][0]:
+                self.refuse(path, f"a cycle: {chain_text(cycles[node.name])}")
+        else:
+            place = f"by node {writer!r}" if where == block else f"in block {where!r}"
+            self.refuse(
+                path, f"tensor {read!r} is written below, {place}; files are read from top to bottom: move it up"
+            )
+
+    def shaped(self, path: Path, block: str, node: Node) -> Node | None:
+        """The node and its tensor as its kind infers them; None after a mistake."""
+        declared = self.tensors.get(node.writes)
+        operands = [self.tensors[name] for name in node.reads]
+        try:
+            inferred = kind_of(node).infer(node, operands, declared, self.sizes)
+            tensor = kind_of(node).output(inferred, operands, declared)
+        except WrongShape as error:
+            if len(self.sizes) == len(self.spec.extents):
+                self.refuse_key(path, str(error))
+            return None
+        if declared is None and self.spec.blocks is not None:
+            tensor = Tensor(tensor.name, tensor.dims, tensor.dtype, tensor.role, block, tensor.shares)
+        self.tensors[node.writes] = tensor
+        return inferred
+
+    def check_carried(self, path: Path, block: str, inside: str, result: str, before: frozenset[str]) -> None:
+        """Whether a body's result can be what it reads in the next iteration."""
+        if inside not in before:
+            known = f"{self.nearest(inside, before)}" if inside not in self.made else ""
+            self.refuse_key(path, f"{inside!r} is not there before block {block!r}{known}")
+            return
+        if self.made.get(result, ("", ""))[0] != block:
+            nearest = self.nearest(result, [name for name, (where, _) in self.made.items() if where == block])
+            self.refuse(path, f"no node of block {block!r} writes {result!r}{nearest}")
+            return
+        if self.broken.intersection((inside, result)):
+            return
+        first, last = self.tensors[inside], self.tensors[result]
+        if (first.dims, first.dtype) != (last.dims, last.dtype):
+            shapes = f"{_shape(last)}, and {inside!r} is {_shape(first)}"
+            self.refuse(path, f"{result!r} is {shapes}: what is carried keeps its dims and dtype")
+
+    def check_written(self) -> None:
+        """Every declared output and intermediate is written by some node."""
+        for name, path in self.declared_at.items():
+            if self.tensors[name].role in ("output", "intermediate") and name not in self.made:
+                self.refuse_key(path, f"no node writes this {self.tensors[name].role}{self.nearest(name, self.made)}")
+
+
+def _shape(tensor: Tensor) -> str:
+    return f"{tensor.dtype} [{', '.join(tensor.dims)}]"
+
+
+def _cycles(spec: BlockSpec) -> dict[str, tuple[str, ...]]:
+    """The cycle that each node of a block is on, in the direction of the data, first node of the file first."""
+    writers = {node.writes or name: name for name, node in spec.nodes.items()}
+    needs = {
+        name: [writers[read] for read in node.reads if read in writers and read not in spec.carried]
+        for name, node in spec.nodes.items()
+    }
+    position = {name: number for number, name in enumerate(spec.nodes)}
+    found = {}
+    for cycle in in_order(needs)[1]:
+        forward = cycle[::-1]
+        first = forward.index(min(forward, key=position.__getitem__))
+        ring = (*forward[first:], *forward[:first])
+        found.update(dict.fromkeys(ring, ring))
+    return found
