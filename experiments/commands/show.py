@@ -19,7 +19,11 @@ from experiments.options import POSITIVE, mapping_options, request_of, workload_
 @mapping_options
 @click.option("--call", "call_name", default="", help="Show this call: its listing and its time line.")
 @click.option(
-    "--cycles", type=click.IntRange(min=0), default=0, help="Draw this many cycles of the call.  [default: all]"
+    "--cycles",
+    type=click.IntRange(min=0),
+    default=12_000,
+    show_default=True,
+    help="Draw this many cycles of the call, 0 for all.",
 )
 @click.option("--cells", type=POSITIVE, default=72, show_default=True, help="Characters of the time line.")
 def command(

@@ -73,6 +73,6 @@ def call_parts(execution: Execution, name: str, until_cycle: int, cells: int) ->
     until = min(until_cycle or run.timeline.total_cycles, run.timeline.total_cycles) or 1
     units = [unit.name for unit in call.program.units]
     width = max(6, *(len(unit) + 1 for unit in units)) if units else 6
-    lines = [timeline_line(unit, text_timeline(run.timeline, unit, until, cells), width) for unit in units]
+    lines = [timeline_line(unit.upper(), text_timeline(run.timeline, unit, until, cells), width) for unit in units]
     scale = f"{name}: cycles 0 to {until:,} of {run.timeline.total_cycles:,}, {until / cells:,.0f} a cell"
     return [listing(call.program).rstrip("\n"), scale + "\n" + "\n".join(lines)]

@@ -8,10 +8,11 @@ import pytest
 
 from experiments.request import Request
 from patterns.graph import Block, Graph
-from patterns.pipeline.program import Program
-from patterns.pipeline.timeline import Timeline
-from patterns.plan import LaunchCost, Plan, Rates
-from patterns.report import OVERLAP_PARTS, WATERFALL_PARTS, CallCount, Execution, Report
+from patterns.pipeline.program import Channel, Program, Role, Unit
+from patterns.pipeline.script import Acquire, Commit, Loop, Release, Run, Wait, copy
+from patterns.pipeline.simulate import simulate
+from patterns.plan import Call, LaunchCost, Plan, Rates, Tiling
+from patterns.report import OVERLAP_PARTS, WATERFALL_PARTS, CallCount, CallRun, Execution, Report
 
 if TYPE_CHECKING:
     from experiments.compare import Comparison, Outcome
@@ -59,14 +60,41 @@ def parted(whole: int, names: tuple[str, ...]) -> tuple[tuple[str, int], ...]:
     return tuple(zip(names, [whole - sum(parts), *parts], strict=True))
 
 
+def ring_program() -> Program:
+    """A producer and a consumer around a ring of four slots, as in a warp-specialised kernel."""
+    load = copy("load", 700, 600, "ring", label="load")
+    producer = Role("producer", (Loop(64, (Acquire("ring"), Run("issue", 10, "issue"), load)),))
+    step = (Wait("ring"), Run("tc", 1024, "mma"), Release("ring"))
+    consumer = Role("consumer", (Loop(64, step), Run("vector", 256, "epilogue"), Run("store", 1024, "store")))
+    units = (("tc", "matrix"), ("vector", "vector"), ("load", "memory"), ("store", "memory"), ("issue", "issue"))
+    made = tuple(Unit(name, unit_class) for name, unit_class in units)  # type: ignore[arg-type]
+    return Program("gemm", made, (Channel("ring", 4),), (producer, consumer))
+
+
+def stages_program(stages: int) -> Program:
+    """A metapipeline: weights stream in, each stage works on what the one before it buffered."""
+    units = [Unit("hbm", "memory"), *(Unit(f"pcu{i}", "matrix" if i % 2 else "vector") for i in range(stages))]
+    channels = tuple(Channel(f"buffer{i}", 2) for i in range(stages))
+    source = Role("weights", (Loop(96, (Acquire("buffer0"), Run("hbm", 90, "load"), Commit("buffer0"))),))
+    roles = [source]
+    for i in range(stages):
+        put = (Acquire(f"buffer{i + 1}"),) if i + 1 < stages else ()
+        give = (Commit(f"buffer{i + 1}"),) if i + 1 < stages else ()
+        body = (Wait(f"buffer{i}"), *put, Run(f"pcu{i}", 60 + 10 * (i % 4), f"s{i}"), *give, Release(f"buffer{i}"))
+        roles.append(Role(f"stage {i}", (Loop(96, body),)))
+    return Program("decoder", tuple(units), channels, tuple(roles))
+
+
 def made_outcome(report: Report) -> Outcome:
-    """A report with an empty execution below it."""
+    """A report with an execution of one call below it."""
     from experiments.compare import Outcome
 
     launch = LaunchCost("stream", 0, 0, 0, 1)
-    plan = Plan(report.machine, report.family, report.mode, 1, GRAPH, (), launch, Rates((), ()))  # type: ignore[arg-type]
-    timeline = Timeline(0, 0, (), (), (), (), (), 0)
-    return Outcome(Execution(plan, (), Program("schedule", (), (), ()), timeline), report)
+    program = ring_program() if report.family == "gpu" else stages_program(9)
+    call = Call(program.name, "decoder", (), Tiling(), program, 1_830_000_000, schedule="warp_specialized")
+    plan = Plan(report.machine, report.family, report.mode, 1, GRAPH, (call,), launch, Rates((), ()))  # type: ignore[arg-type]
+    timeline = simulate(program)
+    return Outcome(Execution(plan, (CallRun(call.name, timeline, 10**6),), program, timeline), report)
 
 
 @pytest.fixture

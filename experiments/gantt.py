@@ -1,0 +1,105 @@
+"""One call over time as lanes of bars: which call is worth drawing, how much of it, and in which lanes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from patterns.pipeline.timeline import Span, real_spans
+
+if TYPE_CHECKING:
+    from experiments.compare import Outcome
+    from patterns.pipeline.program import UnitClass
+    from patterns.plan import Call
+
+SPECIALIZED = "warp_specialized"
+MOST_LANES = 18
+SPANS_A_LANE = 14
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A unit held by a role, in cycles of the call."""
+
+    lane: str
+    label: str
+    unit_class: UnitClass
+    start_cycle: int
+    end_cycle: int
+
+
+@dataclass(frozen=True)
+class Gantt:
+    """The first `until_cycle` cycles of a call. Lanes from the top down, each one role on one unit."""
+
+    machine: str
+    mode: str
+    call: str
+    clock_hz: int
+    until_cycle: int
+    total_cycles: int
+    lanes: tuple[str, ...]
+    bars: tuple[Bar, ...]
+    lanes_left_out: int
+
+
+def gpu_example(outcomes: Iterable[Outcome]) -> tuple[Outcome, Call] | None:
+    """The longest warp-specialised call of the GPU, or its longest one of any schedule."""
+    calls = [
+        (outcome, call)
+        for outcome in outcomes
+        if outcome.report.family == "gpu"
+        for call in outcome.execution.plan.calls
+    ]
+    return max(calls, key=lambda pair: (pair[1].schedule == SPECIALIZED, duration_ps(*pair)), default=None)
+
+
+def rdu_example(outcomes: Iterable[Outcome]) -> tuple[Outcome, Call] | None:
+    """The longest call of the RDU's mode with the fewest calls."""
+    most_fused = min((o for o in outcomes if o.report.family == "rdu"), key=lambda o: o.report.calls, default=None)
+    if most_fused is None:
+        return None
+    calls = [(most_fused, call) for call in most_fused.execution.plan.calls]
+    return max(calls, key=lambda pair: duration_ps(*pair), default=None)
+
+
+def duration_ps(outcome: Outcome, call: Call) -> int:
+    """How long one launch of a call takes."""
+    return outcome.execution.call_named[call.name].duration_ps
+
+
+def gantt_of(outcome: Outcome, call: Call) -> Gantt:
+    """The first periods of a call, in its busiest lanes, which stand in the order of their first bar."""
+    timeline = outcome.execution.call_named[call.name].timeline
+    classes = {unit.name: unit.unit_class for unit in call.program.units}
+    most = SPANS_A_LANE * len({lane_of(span) for span in timeline.spans})
+    spans = list(islice(real_spans(timeline), most + 1))
+    until = spans[-1].start if len(spans) > most else timeline.total_cycles
+    busy: Counter[str] = Counter()
+    for span in spans:
+        busy[lane_of(span)] += min(span.end, until) - span.start
+    kept = {lane for lane, _ in busy.most_common(MOST_LANES)}
+    bars = tuple(
+        Bar(lane_of(span), span.label, classes[span.unit], span.start, min(span.end, until))
+        for span in spans
+        if lane_of(span) in kept and span.start < until
+    )
+    return Gantt(
+        machine=outcome.report.machine,
+        mode=outcome.report.mode,
+        call=call.name,
+        clock_hz=call.clock_hz,
+        until_cycle=until,
+        total_cycles=timeline.total_cycles,
+        lanes=tuple(dict.fromkeys(bar.lane for bar in bars)),
+        bars=bars,
+        lanes_left_out=len(busy) - len(kept),
+    )
+
+
+def lane_of(span: Span) -> str:
+    """The name of a span's lane: who, on what."""
+    return f"{span.role}: {span.unit}"

@@ -1,0 +1,28 @@
+"""The tables of a comparison, whole, at three widths."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from experiments.text.comparison import comparison_parts
+from experiments.text.page import page_text
+
+if TYPE_CHECKING:
+    from experiments.compare import Comparison
+
+
+@pytest.mark.parametrize("width", [100, 80])
+def test_the_page_fits_its_width(comparison: Comparison, golden: Callable[[str, str], None], width: int) -> None:
+    page = page_text([part for part in comparison_parts(comparison) if part], width)
+    assert max(map(len, page.splitlines())) <= width
+    golden(f"cli/comparison_{width}.txt", page + "\n")
+
+
+def test_a_side_without_the_headline_mode_has_no_headline_note(comparison: Comparison) -> None:
+    some = replace(comparison, outcomes=tuple(o for o in comparison.outcomes if o.report.mode != "looped"))
+    page = page_text([part for part in comparison_parts(some) if part], 100)
+    assert "headline" not in page

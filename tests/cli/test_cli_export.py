@@ -1,0 +1,85 @@
+"""JSON, CSV, trace and pictures of a comparison: complete, exact, the same every time."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from experiments.export import LEVELS, records_csv, reports_csv, reports_json
+from experiments.picture import METADATA, drawn, plot_kinds
+from patterns.report import OVERLAP_PARTS, PICOSECONDS, WATERFALL_PARTS
+
+if TYPE_CHECKING:
+    from experiments.compare import Comparison
+
+KEYS = ["machine", "mode", "calls", "calls_per_layer", "time_s", "bound_s", "bytes", "overlap", "waterfall"]
+
+
+def test_json_has_exactly_the_keys_that_are_promised(comparison: Comparison) -> None:
+    data = json.loads(reports_json(comparison.reports))
+    assert list(data) == ["reports"]
+    for record in data["reports"]:
+        assert list(record) == KEYS
+        assert list(record["bytes"]) == list(LEVELS)
+        assert list(record["overlap"]) == list(OVERLAP_PARTS)
+        assert list(record["waterfall"]) == list(WATERFALL_PARTS)
+
+
+def test_json_parts_add_up_to_the_time(comparison: Comparison) -> None:
+    for record in json.loads(reports_json(comparison.reports))["reports"]:
+        for account in ("overlap", "waterfall"):
+            assert sum(record[account].values()) == pytest.approx(record["time_s"], rel=1e-12)
+
+
+def test_csv_has_a_row_for_every_report_and_the_same_numbers(comparison: Comparison) -> None:
+    rows = list(csv.DictReader(io.StringIO(reports_csv(comparison.reports))))
+    assert [(row["machine"], row["mode"]) for row in rows] == [(r.machine, r.mode) for r in comparison.reports]
+    for row, report in zip(rows, comparison.reports, strict=True):
+        assert float(row["time_s"]) == report.time_ps / PICOSECONDS
+        assert int(row["hbm_bytes"]) == dict(report.bytes)["hbm"]
+
+
+def test_csv_of_nothing_is_empty() -> None:
+    assert records_csv([]) == "\n"
+
+
+def test_the_trace_keeps_outcomes_apart(comparison: Comparison) -> None:
+    from experiments.trace import trace_json
+
+    events = json.loads(trace_json(comparison.outcomes))["traceEvents"]
+    named = {event["pid"]: event["args"]["name"] for event in events if event["name"] == "process_name"}
+    assert len(set(named.values())) == len(named) >= 2 * len(comparison.outcomes)
+    assert {event["pid"] for event in events} == set(named)
+    for report in comparison.reports:
+        assert any(name.startswith(f"{report.machine} {report.mode}: ") for name in named.values())
+
+
+def test_pictures_are_drawn_in_every_format_and_the_same_bytes_every_time(comparison: Comparison) -> None:
+    first, second = drawn(comparison), drawn(comparison)
+    assert list(first) == [f"{kind}.{suffix}" for kind in plot_kinds() for suffix in (*METADATA, "csv")]
+    assert [name for name in first if first[name] != second[name]] == []
+
+
+def test_the_fusion_picture_shows_what_the_reports_say(comparison: Comparison) -> None:
+    files = drawn(comparison, ["fusion"])
+    rows = list(csv.DictReader(io.StringIO(files["fusion.csv"].decode())))
+    assert [int(row["calls"]) for row in rows] == [report.calls for report in comparison.reports]
+    assert [int(row["off_chip_bytes"]) for row in rows] == [dict(r.bytes)["hbm"] for r in comparison.reports]
+    for report in comparison.reports:
+        assert f">{report.calls:,}<".encode() in files["fusion.svg"]
+
+
+def test_the_overlap_picture_has_a_time_line_of_each_machine_and_all_accounts(comparison: Comparison) -> None:
+    rows = list(csv.DictReader(io.StringIO(drawn(comparison, ["overlap"])["overlap.csv"].decode())))
+    bars = [row for row in rows if row["lane"]]
+    assert {(row["machine"], row["call"]) for row in bars} == {("h100_sxm", "gemm"), ("sn40l", "decoder")}
+    assert {"producer: load", "consumer: tc"} <= {row["lane"] for row in bars}
+    for report in comparison.reports:
+        parts = [
+            int(r["time_ps"]) for r in rows if r["part"] and (r["machine"], r["mode"]) == (report.machine, report.mode)
+        ]
+        assert sum(parts) == report.time_ps

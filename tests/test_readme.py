@@ -1,0 +1,101 @@
+"""What the README shows is what the code prints, and what it tells people to type is what the checks run."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from experiments.cli import cli
+
+ROOT = Path(__file__).parents[1]
+README = ROOT / "README.md"
+EXAMPLE = re.compile(r"^```console\n\$ (patternloom [^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+HEAD = re.compile(r" \| head -n (\d+)$")
+PICTURES = ("fusion", "overlap")
+
+
+def examples() -> list[str]:
+    """The commands of the README's examples."""
+    return [found[1] for found in EXAMPLE.finditer(README.read_text(encoding="utf-8"))]
+
+
+def output_of(command: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    """What a command of the README prints, cut as its `| head -n N` says."""
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.chdir(ROOT)
+    head = HEAD.search(command)
+    arguments = shlex.split(HEAD.sub("", command))[1:]
+    result = CliRunner().invoke(cli, arguments, catch_exceptions=False)
+    lines = result.output.splitlines(keepends=True)
+    return "".join(lines[: int(head[1])] if head else lines)
+
+
+@pytest.mark.parametrize("command", examples())
+def test_an_example_prints_what_the_readme_says(
+    command: str, monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config
+) -> None:
+    text = README.read_text(encoding="utf-8")
+    printed = output_of(command, monkeypatch)
+    if pytestconfig.getoption("--update-golden"):
+        text = EXAMPLE.sub(lambda m: f"```console\n$ {m[1]}\n{printed}```" if m[1] == command else m[0], text)
+        README.write_text(text, encoding="utf-8")
+    shown = next(found[2] for found in EXAMPLE.finditer(text) if found[1] == command)
+    assert printed == shown, "the README is out of date: run pytest tests/test_readme.py --update-golden"
+
+
+def test_there_are_examples_of_the_main_commands() -> None:
+    shown = {command.split()[1] for command in examples()}
+    assert shown >= {"compare", "show", "check", "list"}
+
+
+def test_the_two_commands_are_the_ones_that_the_checks_run() -> None:
+    lines = README.read_text(encoding="utf-8").splitlines()
+    commands = [line for line in lines if line.startswith("python3 -m venv ")]
+    assert len(commands) == 2
+    assert "pip install" in commands[0]
+    assert "patternloom compare llama-3.1-8b" in commands[0]
+    assert commands[1].endswith("python -m pytest -q -n 2")
+    run = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    assert 'grep -m1 -E "^python3 -m venv .*$1" README.md' in run
+    assert "readme_command 'patternloom compare'" in run
+    assert "readme_command 'pytest'" in run
+
+
+@pytest.mark.parametrize("kind", PICTURES)
+def test_the_pictures_in_docs_show_what_the_code_computes(kind: str, pytestconfig: pytest.Config) -> None:
+    from experiments.compare import compare
+    from experiments.picture import drawn
+    from experiments.request import Request
+
+    files = drawn(compare(Request("llama-3.1-8b")), [kind])
+    docs = ROOT / "docs"
+    if pytestconfig.getoption("--update-golden"):
+        docs.mkdir(exist_ok=True)
+        (docs / f"{kind}.png").write_bytes(files[f"{kind}.png"])
+        (docs / f"{kind}.csv").write_bytes(files[f"{kind}.csv"])
+    assert (docs / f"{kind}.png").is_file()
+    assert f"docs/{kind}.png" in README.read_text(encoding="utf-8")
+    assert (docs / f"{kind}.csv").read_bytes() == files[f"{kind}.csv"], "docs/ is out of date: run --update-golden"
+
+
+def test_the_readme_names_what_the_wheel_installs_and_every_library() -> None:
+    text = README.read_text(encoding="utf-8")
+    for name in ("patterns", "gpu_model", "rdu_model", "experiments"):
+        assert f"`{name}`" in text
+    for library in (
+        "networkx",
+        "numpy",
+        "matplotlib",
+        "PyYAML",
+        "pydantic",
+        "click",
+        "rich",
+        "pytest",
+        "hypothesis",
+        "SimPy",
+    ):
+        assert library in text
