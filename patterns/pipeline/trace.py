@@ -68,7 +68,7 @@ def chrome_trace(execution: Traced, *, call_events: int = CALL_EVENTS) -> dict[s
     about = {
         "time": "process 1 is in real time; in every other process 1 ns is 1 cycle",
         "time_ps": execution.schedule.total_cycles,
-        "cut": cut or "nothing",
+        "cut": cut,
     }
     return {"traceEvents": events, "displayTimeUnit": "ns", "otherData": about}
 

@@ -105,7 +105,9 @@ def by_recurrence(durations: Sequence[int], cost: Cost) -> int:
 @pytest.mark.parametrize("seed", range(60))
 def test_it_is_the_recurrence_of_launches(seed: int) -> None:
     draw = Random(seed)
-    blocks = [(f"b{i}", draw.choice((1, 2, 7)), [draw.randint(0, 9) for _ in range(draw.randint(1, 3))]) for i in range(3)]
+    blocks = [
+        (f"b{i}", draw.choice((1, 2, 7)), [draw.randint(0, 9) for _ in range(draw.randint(1, 3))]) for i in range(3)
+    ]
     steps = [CallStep(f"{b}.{i}", d, b, count) for b, count, durations in blocks for i, d in enumerate(durations)]
     cost = Cost(draw.choice((0, 5)), draw.choice((0, 3)), draw.choice((0, 2)), draw.choice((0, 1, 2, 50)))
     in_order = [duration for _, count, durations in blocks for _ in range(count) for duration in durations]

@@ -41,7 +41,14 @@ def test_every_part_but_the_work_is_a_step_of_the_report() -> None:
         # Between two MMAs stand the issue, the transfer and the latency of the next load.
         (
             synchronous,
-            {"work": 65536, "fill": 1568, "drain": 1280, "issue": 6300, "exposed_memory": 63 * 768, "latency": 63 * 700},
+            {
+                "work": 65536,
+                "fill": 1568,
+                "drain": 1280,
+                "issue": 6300,
+                "exposed_memory": 63 * 768,
+                "latency": 63 * 700,
+            },
         ),
         (warp_specialized, {"work": 65536, "fill": 1478, "drain": 1280}),
         # 61 loads are issued between MMAs, the first of them before the first MMA.

@@ -1,0 +1,237 @@
+"""From an Execution to a Report: every number that is read off a run, checked against the others.
+
+All sums are over calls with their counts, in exact fractions or in integer picoseconds, and rounded down at the end.
+A check that fails here is a bug in a machine's model or in the simulator, and raises.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import accumulate, pairwise
+from typing import get_args
+
+from patterns.count import compulsory, graph_demand
+from patterns.graph import Graph
+from patterns.pipeline.overlap import account
+from patterns.pipeline.program import Program
+from patterns.pipeline.timeline import Timeline
+from patterns.pipeline.waterfall import explain
+from patterns.plan import Call, Level, Plan, Resource
+from patterns.report import OVERLAP_PARTS, PICOSECONDS, WATERFALL_PARTS, CallCount, CallRun, Execution, Report
+
+Parts = tuple[tuple[str, int], ...]
+Amounts = tuple[tuple[Resource, int], ...]
+# What a call's own waterfall adds to the plan's, and what the device's gaps add to both accounts.
+_CALL_STEPS = ("fill", "drain", "exposed_matrix", "exposed_vector", "exposed_memory", "exposed_network", "latency")
+_CALL_OR_GAP_STEPS = ("issue", "synchronisation", "launch")
+_GAPS = ("synchronisation", "launch", "idle")
+
+
+@dataclass(frozen=True)
+class CallSums:
+    """One distinct call of a plan, and what a single launch of it comes to, in picoseconds."""
+
+    call: Call
+    duration_ps: int
+    overlap_ps: Parts
+    waterfall_ps: Parts
+
+
+def summarize(execution: Execution) -> Report:
+    """The Report of a run that was simulated with spans."""
+    plan = execution.plan
+    time_ps = execution.schedule.total_cycles
+    sums = _call_sums(execution)
+    bound, bound_ps = _bound(plan)
+    gaps = _device_gaps(execution, sums)
+    _check(plan, sums, time_ps, bound, bound_ps)
+    counts = _calls_by_block(plan)
+    return Report(
+        machine=plan.machine,
+        family=plan.family,
+        mode=plan.mode,
+        members=plan.members,
+        calls=sum(call.count for call in plan.calls),
+        calls_by_block=counts,
+        calls_per_layer=_calls_per_layer(counts),
+        time_ps=time_ps,
+        bound_ps=bound_ps,
+        bound=bound,
+        bytes=_bytes_by_level(plan),
+        overlap_ps=_exact("overlap", _overlap(sums, gaps), OVERLAP_PARTS, time_ps),
+        waterfall_ps=_exact("waterfall", _waterfall(plan, sums, gaps, bound_ps, time_ps), WATERFALL_PARTS, time_ps),
+        utilization=_utilization(execution, time_ps),
+        warnings=plan.warnings,
+    )
+
+
+def compulsory_work(graph: Graph) -> Amounts:
+    """What a run of the graph must do on any machine: its demand, and every byte that must cross once."""
+    demand = graph_demand(graph)
+    return (
+        ("matrix_flops", demand.matrix_flops),
+        ("vector_ops", demand.vector_ops),
+        ("special_ops", demand.special_ops),
+        ("hbm_bytes", compulsory(graph).total_bytes),
+        ("network_bytes", demand.network_bytes),
+    )
+
+
+def picoseconds(work: Amounts, rates: Mapping[str, float]) -> dict[str, Fraction]:
+    """How long each resource takes for its work at its rate; one without a rate limits nothing."""
+    return {
+        resource: Fraction(amount * PICOSECONDS) / Fraction(rates[resource])
+        for resource, amount in work
+        if resource in rates
+    }
+
+
+def _bound(plan: Plan) -> tuple[str, int]:
+    """The resource that takes longest for the graph's compulsory work at the datasheet's rates, and how long."""
+    times = picoseconds(compulsory_work(plan.graph), plan.rates.peak_by_resource)
+    limiter = max(times, key=lambda resource: times[resource], default="")
+    return limiter, int(times.get(limiter, 0))
+
+
+def _call_sums(execution: Execution) -> list[CallSums]:
+    """Every distinct call's account and waterfall; calls that share a Timeline share the cycles behind them."""
+    read: dict[int, tuple[Parts, Parts]] = {}
+    sums = []
+    for call, run in zip(execution.plan.calls, execution.calls, strict=True):
+        key = id(run.timeline)
+        if key not in read:
+            read[key] = account(call.program, run.timeline), explain(call.program, run.timeline)
+        overlap, waterfall = (_to_ps(parts, run) for parts in read[key])
+        sums.append(CallSums(call, run.duration_ps, overlap, waterfall))
+    return sums
+
+
+def _to_ps(parts: Parts, run: CallRun) -> Parts:
+    """Cycles to picoseconds such that the parts add up to the call's whole time: ends are rounded, not lengths."""
+    cycles = run.timeline.total_cycles
+    ends = accumulate((amount for _, amount in parts), initial=0)
+    ticks = [run.duration_ps * end // cycles if cycles else 0 for end in ends]
+    return tuple((name, after - before) for (name, _), (before, after) in zip(parts, pairwise(ticks), strict=True))
+
+
+def _total(sums: Iterable[CallSums], parts: Callable[[CallSums], Parts]) -> Counter[str]:
+    """Parts of all launches."""
+    total: Counter[str] = Counter()
+    for one in sums:
+        for name, amount_ps in parts(one):
+            total[name] += amount_ps * one.call.count
+    return total
+
+
+def _device_gaps(execution: Execution, sums: list[CallSums]) -> Counter[str]:
+    """Picoseconds in which the device runs no call, by what it waits for."""
+    schedule = dict(account(execution.schedule_program, execution.schedule))
+    gaps = Counter({name: schedule.pop(name) for name in _GAPS})
+    running = sum(one.duration_ps * one.call.count for one in sums)
+    if sum(schedule.values()) != running:
+        raise AssertionError(f"{execution.plan.machine}: calls take {running} ps, the device is busy for {schedule}")
+    return gaps
+
+
+def _overlap(sums: list[CallSums], gaps: Counter[str]) -> Counter[str]:
+    return _total(sums, lambda one: one.overlap_ps) + gaps
+
+
+def _waterfall(plan: Plan, sums: list[CallSums], gaps: Counter[str], bound_ps: int, time_ps: int) -> dict[str, int]:
+    """Steps from the speed of light to the simulated time: differences of levels that never fall."""
+    inside = _total(sums, lambda one: one.waterfall_ps)
+    levels = {"speed_of_light": bound_ps, **_work_levels(plan), "imbalance": inside["work"]}
+    level = inside["work"]
+    for step in _CALL_STEPS + _CALL_OR_GAP_STEPS:
+        level += inside[step] + gaps[step]
+        levels[step] = level
+    reached = [min(height, time_ps) for height in accumulate(levels.values(), max, initial=0)]
+    return {step: after - before for step, (before, after) in zip(levels, pairwise(reached), strict=True)}
+
+
+def _work_levels(plan: Plan) -> dict[str, int]:
+    """What the calls' work takes: each resource over all calls, call by call, and call by call at achievable rates."""
+    peak, achievable = plan.rates.peak_by_resource, plan.rates.achievable_by_resource
+    together: dict[str, Fraction] = defaultdict(Fraction)
+    apart = slowed = Fraction(0)
+    for call in plan.calls:
+        at_peak = picoseconds(call.work, peak)
+        for resource, needed in at_peak.items():
+            together[resource] += needed * call.count
+        apart += max(at_peak.values(), default=Fraction(0)) * call.count
+        slowed += max(picoseconds(call.work, achievable).values(), default=Fraction(0)) * call.count
+    extra = max(together.values(), default=0)
+    return {"extra_work": int(extra), "separate_calls": int(apart), "below_peak": int(slowed)}
+
+
+def _exact(what: str, parts: Mapping[str, int], order: tuple[str, ...], time_ps: int) -> Parts:
+    """The parts in order. Raises if one is negative or their sum is not the whole time."""
+    if set(parts) - set(order) or min(parts.values(), default=0) < 0 or sum(parts.values()) != time_ps:
+        raise AssertionError(f"{what} does not add up to {time_ps}: {dict(parts)}")
+    return tuple((name, parts.get(name, 0)) for name in order)
+
+
+def _check(plan: Plan, sums: list[CallSums], time_ps: int, bound: str, bound_ps: int) -> None:
+    """Nothing is faster than the datasheet says: not the run, and no call."""
+    if time_ps < bound_ps:
+        raise AssertionError(f"{plan.machine}: {time_ps} ps is below the bound of {bound_ps} ps by {bound}")
+    for one in sums:
+        for resource, needed in picoseconds(one.call.work, plan.rates.peak_by_resource).items():
+            if one.duration_ps < int(needed):
+                raise AssertionError(f"{plan.machine}: call {one.call.name} exceeds the peak rate of {resource}")
+
+
+def _calls_by_block(plan: Plan) -> tuple[CallCount, ...]:
+    """Launches by block, in order of first appearance."""
+    by_block: dict[str, list[Call]] = {}
+    for call in plan.calls:
+        by_block.setdefault(call.block, []).append(call)
+    return tuple(_count(block, calls) for block, calls in by_block.items())
+
+
+def _count(block: str, calls: list[Call]) -> CallCount:
+    """A block is executed as often as its most frequent call covers it, by launches and iterations inside one."""
+    executions = max(call.count * call.iterations for call in calls)
+    per_execution = sum(call.count * call.iterations == executions for call in calls)
+    return CallCount(block, executions, per_execution, sum(call.count for call in calls))
+
+
+def _calls_per_layer(counts: tuple[CallCount, ...]) -> int | None:
+    """Launches for one execution of the block that is executed most; None if none is repeated."""
+    most = max(counts, key=lambda count: count.executions, default=None)
+    return most.per_execution if most is not None and most.executions > 1 else None
+
+
+def _bytes_by_level(plan: Plan) -> tuple[tuple[str, int], ...]:
+    """Traffic of the whole run over all members."""
+    moved = Counter(dict.fromkeys(get_args(Level), 0))
+    for call in plan.calls:
+        for level, amount in call.traffic:
+            moved[level] += amount * call.count * plan.members
+    return tuple(moved.items())
+
+
+def _utilization(execution: Execution, time_ps: int) -> tuple[tuple[str, float], ...]:
+    """Shares of the whole time: of each resource at its datasheet rate, and of the lanes of each unit class."""
+    plan = execution.plan
+    used: dict[str, Fraction] = defaultdict(Fraction)
+    for call, run in zip(plan.calls, execution.calls, strict=True):
+        for resource, needed in picoseconds(call.work, plan.rates.peak_by_resource).items():
+            used[resource] += needed * call.count
+        for unit_class, share in _lanes_busy(call.program, run.timeline):
+            used[unit_class] += share * run.duration_ps * call.count
+    return tuple((name, float(amount / time_ps)) for name, amount in used.items() if amount and time_ps)
+
+
+def _lanes_busy(program: Program, timeline: Timeline) -> list[tuple[str, Fraction]]:
+    """The mean share of a call's time in which a lane of a unit class is busy."""
+    lanes: Counter[str] = Counter()
+    busy: Counter[str] = Counter()
+    for unit in program.units:
+        lanes[unit.unit_class] += unit.lanes
+        busy[unit.unit_class] += timeline.busy_cycles[unit.name]
+    whole = timeline.total_cycles
+    return [(name, Fraction(busy[name], whole * lanes[name])) for name in lanes] if whole else []
