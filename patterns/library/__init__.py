@@ -1,0 +1,118 @@
+"""Ready-made graphs and model configurations, and how a workload is found by name or file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Literal
+
+from patterns.errors import UnknownName, UserError
+from patterns.graph import Graph
+from patterns.plugin import data_file, data_files, load_module, modules
+
+CONFIGS = "patterns.library.configs"
+GRAPH_SUFFIXES = (".yaml", ".yml")
+PHASES = ("decode", "prefill")
+
+Phase = Literal["decode", "prefill"]
+
+
+def graph_names() -> tuple[str, ...]:
+    """Ready-made graphs."""
+    return data_files(__name__, ".yaml")
+
+
+def config_names() -> tuple[str, ...]:
+    """Model configurations."""
+    return data_files(CONFIGS, ".json")
+
+
+def names() -> tuple[str, ...]:
+    """Every workload that has a name."""
+    return (*graph_names(), *config_names())
+
+
+def workload(
+    name_or_path: str,
+    phase: str = "decode",
+    batch: int | None = None,
+    context: int | None = None,
+    members: int = 1,
+    overrides: Mapping[str, str] | None = None,
+) -> Graph:
+    """The graph of a workload, for one of `members` that share it.
+
+    name_or_path: a ready-made graph, a model configuration, a graph in YAML, or a config.json. phase: `decode` leaves
+    the graph's `seq` (1 token in ours), `prefill` makes it the whole context. batch, context: those extents (None: as
+    in the file). overrides: any extents, by name, as numbers or expressions; they win.
+    Raises UnknownName, SpecError and other UserErrors.
+    """
+    asked = _extents(phase, batch, context) | dict(overrides or {})
+    if name_or_path in graph_names():
+        return _from_yaml(data_file(__name__, name_or_path, ".yaml", "graph"), members, asked)
+    if name_or_path in config_names():
+        return _imported(data_file(CONFIGS, name_or_path, ".json", "config"), name_or_path, members, asked)
+    path = Path(name_or_path)
+    _need_file(path, name_or_path)
+    if path.suffix in GRAPH_SUFFIXES:
+        return _from_yaml(path, members, asked)
+    return _imported(
+        path, path.parent.name if path.stem == "config" and path.parent.name else path.stem, members, asked
+    )
+
+
+def _extents(phase: str, batch: int | None, context: int | None) -> dict[str, str]:
+    if phase not in PHASES:
+        raise UnknownName("phase", phase, PHASES)
+    given = {"batch": batch, "context": context}
+    for name, value in given.items():
+        if value is not None and value < 1:
+            raise UserError(f"{name} must be at least 1, is {value}")
+    extents = {name: str(value) for name, value in given.items() if value is not None}
+    return {"seq": "context", **extents} if phase == "prefill" else extents
+
+
+def _need_file(path: Path, name: str) -> None:
+    """Raises UserError unless there is such a file, of a format that is read."""
+    if path.is_dir():
+        inside = [str(path / entry) for entry in ("config.json",) if (path / entry).is_file()]
+        hint = f"did you mean {inside[0]!r}?" if inside else "a YAML file or a config.json is due"
+        raise UserError(f"{name!r} is a folder; {hint}")
+    formats = (*GRAPH_SUFFIXES, *(load_module("patterns.importers", m, "importer").SUFFIX for m in _importers()))
+    if path.is_file():
+        if path.suffix not in formats:
+            raise UserError(f"{name!r}: files that are read end with {', '.join(formats)}")
+        return
+    if path.suffix in formats or len(path.parts) > 1:
+        raise UserError(f"there is no file {name!r}")
+    raise UnknownName("workload", name, names())
+
+
+def _importers() -> tuple[str, ...]:
+    return modules("patterns.importers")
+
+
+def _from_yaml(file: Path | Traversable, members: int, extents: Mapping[str, str]) -> Graph:
+    from patterns.read import read_graph
+
+    if members < 1:
+        raise UserError(f"members must be at least 1, is {members}")
+    shared = {"tensor_parallel": str(members)} if members > 1 else {}
+    try:
+        return read_graph(file, {**shared, **extents})
+    except UnknownName as error:
+        raise UserError(f"{file}: {error}") from None
+
+
+def _imported(file: Path | Traversable, name: str, members: int, extents: Mapping[str, str]) -> Graph:
+    from patterns.load import read_text
+
+    if members < 1:
+        raise UserError(f"members must be at least 1, is {members}")
+    for module in _importers():
+        importer = load_module("patterns.importers", module, "importer")
+        if str(file).endswith(importer.SUFFIX):
+            graph: Graph = importer.import_graph(read_text(file), str(file), name, members, extents)
+            return graph
+    raise AssertionError(f"{file} has no importer")

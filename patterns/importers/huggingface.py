@@ -1,0 +1,180 @@
+"""A model's config.json, as Hugging Face writes it, to the Llama graph with its extents.
+
+Only what fixes shapes, sharing and element types is read; what would change them in a way this graph does not know
+(biases, other activations, quantised weights) is refused, everything else is ignored.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from patterns.errors import Mistake, SpecError, UserError
+from patterns.graph import Graph, Node
+from patterns.load import Document, load_text, validate
+from patterns.plugin import data_file
+from patterns.read import read_graph
+from patterns.yaml_tree import Mark
+
+SUFFIX = ".json"
+SUPPORTED = ("LlamaForCausalLM",)
+
+Count = Annotated[int, Field(gt=0)]
+
+
+class LlamaConfig(BaseModel):
+    """What is read of a config.json."""
+
+    model_config = ConfigDict(strict=True, extra="ignore", frozen=True)
+
+    hidden_size: Count
+    num_hidden_layers: Count
+    num_attention_heads: Count
+    num_key_value_heads: Count | None = None
+    head_dim: Count | None = None
+    intermediate_size: Count
+    vocab_size: Count
+    tie_word_embeddings: bool = False
+    rms_norm_eps: float = 1e-6
+    torch_dtype: str | None = None
+    dtype: str | None = None
+    hidden_act: Literal["silu"] = "silu"
+    attention_bias: Literal[False] = False
+    mlp_bias: Literal[False] = False
+    quantization_config: None = None
+
+
+DTYPES: Mapping[str, str] = {"bfloat16": "bf16", "float16": "fp16", "float32": "fp32"}
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A config's shapes, checked against each other."""
+
+    heads: int
+    kv_heads: int
+    head_dim: int
+    dtype: str
+
+
+def import_graph(
+    text: str, file: str, name: str, members: int = 1, overrides: Mapping[str, str] | None = None
+) -> Graph:
+    """The graph of a config.json, for one of `members`. overrides: extents of the graph, by name.
+
+    Raises SpecError (not JSON, missing or wrong fields, an architecture that is not supported), UnknownName for an
+    override of no extent.
+    """
+    document = read_json(text, file)
+    _need_supported(document)
+    config = validate(LlamaConfig, document)
+    shape = _checked(config, document, members)
+    extents = {
+        "tensor_parallel": members,
+        "layers": config.num_hidden_layers,
+        "hidden": config.hidden_size,
+        "model_heads": shape.heads,
+        "model_kv_heads": shape.kv_heads,
+        "head_dim": shape.head_dim,
+        "model_ffn": config.intermediate_size,
+        "model_vocabulary": config.vocab_size,
+    }
+    texts = {key: str(value) for key, value in extents.items()} | dict(overrides or {})
+    graph = read_graph(data_file("patterns.library", "llama", ".yaml", "graph"), texts)
+    return _adapted(graph, name, config, shape.dtype)
+
+
+def read_json(text: str, file: str) -> Document:
+    """A JSON text as a document, with the places of its values. Raises SpecError."""
+    try:
+        data = json.loads(text, object_pairs_hook=_unrepeated, parse_constant=_refused)
+    except json.JSONDecodeError as error:
+        raise SpecError([Mistake(file, error.lineno, error.colno, "", f"not JSON: {error.msg}")]) from None
+    except (ValueError, RecursionError) as error:
+        raise SpecError([Mistake(file, 1, 1, "", f"not JSON that can be read: {error}")]) from None
+    try:
+        places = load_text(text, file)
+    except SpecError:
+        # JSON that is no YAML (tabs): the fields' names must do.
+        return Document(file, data, {(): Mark(1, 1)}, {})
+    return Document(file, data, places.where, places.keys)
+
+
+def _unrepeated(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        names = [key for key, _ in pairs]
+        repeated = next(key for key in names if names.count(key) > 1)
+        raise ValueError(f"field {repeated!r} is given twice")
+    return made
+
+
+def _refused(constant: str) -> float:
+    raise ValueError(f"{constant} is no JSON number")
+
+
+def _need_supported(document: Document) -> None:
+    data = document.data
+    if not isinstance(data, dict):
+        document.refuse([document.at((), "a model's config is a JSON object ({...})")])
+    named = data.get("architectures")  # type: ignore[attr-defined]
+    supported = f"supported: {', '.join(SUPPORTED)}"
+    if not isinstance(named, list) or not named:
+        document.refuse([document.at(("architectures",), f"'architectures' names no model; {supported}")])
+    elif not set(SUPPORTED).intersection(map(str, named)):
+        what = ", ".join(map(str, named))
+        document.refuse([document.at(("architectures",), f"architecture {what} is not supported; {supported}")])
+
+
+def _checked(config: LlamaConfig, document: Document, members: int) -> Shape:
+    """The config's shapes. Raises SpecError with all that does not fit together."""
+    heads, kv_heads = config.num_attention_heads, config.num_key_value_heads or config.num_attention_heads
+    wrong: list[tuple[str, str]] = []
+    if heads % kv_heads:
+        wrong.append(("num_key_value_heads", f"{kv_heads} KV heads do not divide {heads} attention heads"))
+    if config.head_dim is None and config.hidden_size % heads:
+        wrong.append(("num_attention_heads", f"{heads} heads do not divide hidden_size {config.hidden_size}"))
+    head_dim = config.head_dim or config.hidden_size // heads
+    if head_dim % 2:
+        wrong.append(("head_dim", f"rotary positions turn pairs, and head_dim {head_dim} is odd"))
+    written = config.torch_dtype or config.dtype or "bfloat16"
+    if written not in DTYPES:
+        field = "torch_dtype" if config.torch_dtype else "dtype"
+        wrong.append((field, f"element type {written!r} is not supported; supported: {', '.join(DTYPES)}"))
+    document.refuse([document.at((field,), message) for field, message in wrong])
+    _need_divisible(config, document.file, heads, kv_heads, members)
+    return Shape(heads, kv_heads, head_dim, DTYPES[written])
+
+
+def _need_divisible(config: LlamaConfig, file: str, heads: int, kv_heads: int, members: int) -> None:
+    divided = {
+        "num_attention_heads": heads,
+        "intermediate_size": config.intermediate_size,
+        "vocab_size": config.vocab_size,
+    }
+    for field, value in divided.items():
+        if value % members:
+            raise UserError(f"{file}: {members} members cannot share {field} {value} equally")
+    if kv_heads % members and members % kv_heads:
+        raise UserError(f"{file}: {members} members cannot share num_key_value_heads {kv_heads} equally")
+
+
+def _adapted(graph: Graph, name: str, config: LlamaConfig, dtype: str) -> Graph:
+    """The graph with what is no extent: element type, epsilon, and a head that is the embedding table."""
+    tensors = tuple(replace(t, dtype=dtype) if t.dtype == "bf16" else t for t in graph.tensors)
+    tied = {"head": "embedding"} if config.tie_word_embeddings else {}
+
+    def adapted(node: Node) -> Node:
+        arguments = tuple((key, config.rms_norm_eps if key == "eps" else value) for key, value in node.arguments)
+        return replace(node, arguments=arguments, reads=tuple(tied.get(read, read) for read in node.reads))
+
+    return replace(
+        graph,
+        name=name,
+        tensors=tuple(tensor for tensor in tensors if tensor.name not in tied),
+        blocks=tuple(replace(block, nodes=tuple(map(adapted, block.nodes))) for block in graph.blocks),
+    )
