@@ -14,6 +14,8 @@ from patterns.plugin import data_file, data_files, load_module, modules
 CONFIGS = "patterns.library.configs"
 GRAPH_SUFFIXES = (".yaml", ".yml")
 PHASES = ("decode", "prefill")
+# The extent by which a graph divides its dims among members.
+MEMBERS_EXTENT = "tensor_parallel"
 
 Phase = Literal["decode", "prefill"]
 
@@ -57,9 +59,8 @@ def workload(
     _need_file(path, name_or_path)
     if path.suffix in GRAPH_SUFFIXES:
         return _from_yaml(path, members, asked)
-    return _imported(
-        path, path.parent.name if path.stem == "config" and path.parent.name else path.stem, members, asked
-    )
+    of_folder = path.stem == "config" and path.parent.name
+    return _imported(path, path.parent.name if of_folder else path.stem, members, asked)
 
 
 def _extents(phase: str, batch: int | None, context: int | None) -> dict[str, str]:
@@ -98,11 +99,14 @@ def _from_yaml(file: Path | Traversable, members: int, extents: Mapping[str, str
 
     if members < 1:
         raise UserError(f"members must be at least 1, is {members}")
-    shared = {"tensor_parallel": str(members)} if members > 1 else {}
+    shared = {MEMBERS_EXTENT: str(members)} if members > 1 else {}
     try:
         return read_graph(file, {**shared, **extents})
     except UnknownName as error:
-        raise UserError(f"{file}: {error}") from None
+        if members > 1 and MEMBERS_EXTENT not in error.known:
+            what = f"{file}: {members} members cannot share this graph: it has no extent {MEMBERS_EXTENT!r}"
+            raise UserError(what) from None
+        raise
 
 
 def _imported(file: Path | Traversable, name: str, members: int, extents: Mapping[str, str]) -> Graph:
