@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from patterns.errors import Mistake, did_you_mean
@@ -11,11 +11,12 @@ from patterns.graph import Block, Graph, Node, Tensor
 from patterns.kind import WrongShape, kind_of
 from patterns.load import Document
 from patterns.order import chain_text, in_order
-from patterns.spec import BlockSpec, GraphSpec, NodeSpec, TensorSpec
+from patterns.spec import BlockSpec, GraphSpec, TensorSpec, blocks_of, node_of
 from patterns.yaml_tree import Path
 
-_SUGGESTIONS = 100
-_NODE_FIELDS = frozenset({"kind", "reads", "writes", "fn", "over", "along"})
+# Each suggestion compares with all names; a file full of mistakes is not worth minutes.
+_SUGGESTIONS = 20
+_GIVEN = ("input", "weight", "state")
 
 
 def assembled(spec: GraphSpec, document: Document, sizes: Mapping[str, int], mistakes: list[Mistake]) -> Graph:
@@ -25,7 +26,7 @@ def assembled(spec: GraphSpec, document: Document, sizes: Mapping[str, int], mis
     """
     assembly = _Assembly(spec, document, sizes, mistakes)
     assembly.declare((), spec.tensors, "")
-    blocks = tuple(assembly.block(path, name, block) for path, name, block in _blocks(spec))
+    blocks = tuple(assembly.block(path, name, block) for path, name, block in blocks_of(spec))
     assembly.check_written()
     declared = [tensor for tensor in assembly.tensors.values() if tensor.role != "intermediate"]
     made = [assembly.tensors[node.writes] for block in blocks for node in block.nodes]
@@ -33,34 +34,13 @@ def assembled(spec: GraphSpec, document: Document, sizes: Mapping[str, int], mis
     return Graph(spec.name, tuple(sizes.items()), tensors, blocks)
 
 
-def _blocks(spec: GraphSpec) -> list[tuple[Path, str, BlockSpec]]:
-    if spec.blocks is None:
-        return [((), spec.name, BlockSpec(nodes=spec.nodes or {}))]
-    return [(("blocks", name), name, block) for name, block in spec.blocks.items()]
-
-
-def node_of(name: str, spec: NodeSpec) -> Node:
-    """A node as its file says, before anything is inferred."""
-    given = {key: getattr(spec, key) for key in spec.model_fields_set}
-    arguments = {key: value for key, value in given.items() if key not in _NODE_FIELDS and value is not None}
-    return Node(
-        name,
-        spec.kind,
-        getattr(spec, "fn", None) or "",
-        tuple(spec.reads),
-        spec.writes or name,
-        tuple(getattr(spec, "over", None) or ()),
-        getattr(spec, "along", None) or "",
-        tuple(sorted(arguments.items())),
-    )
-
-
 @dataclass
 class _Assembly:
     """What is known so far, from the top of the file.
 
-    tensors: every tensor with a shape. readable: names that a node may read now. broken: names whose shape is unknown
-    because of a mistake that was told already. made: where each tensor is written, (block, node), in the whole file.
+    tensors: every tensor with a shape. readable: names that a node may read now; new: those of this block.
+    broken: names whose shape is unknown because of a mistake that was told already.
+    written, declared_at, node_at: where, so far. made: (block, node) that writes each tensor, in the whole file.
     """
 
     spec: GraphSpec
@@ -69,6 +49,7 @@ class _Assembly:
     mistakes: list[Mistake]
     tensors: dict[str, Tensor] = field(default_factory=dict)
     readable: set[str] = field(default_factory=set)
+    new: set[str] = field(default_factory=set)
     broken: set[str] = field(default_factory=set)
     written: dict[str, Path] = field(default_factory=dict)
     declared_at: dict[str, Path] = field(default_factory=dict)
@@ -76,7 +57,7 @@ class _Assembly:
 
     def __post_init__(self) -> None:
         self.made: dict[str, tuple[str, str]] = {}
-        for _, block_name, block in _blocks(self.spec):
+        for _, block_name, block in blocks_of(self.spec):
             for name, node in block.nodes.items():
                 self.made.setdefault(node.writes or name, (block_name, name))
 
@@ -86,8 +67,8 @@ class _Assembly:
     def refuse_key(self, path: Path, message: str) -> None:
         self.mistakes.append(self.document.at_key(path, message))
 
-    def nearest(self, name: str, known: object) -> str:
-        return did_you_mean(name, sorted(known)) if len(self.mistakes) < _SUGGESTIONS else ""  # type: ignore[call-overload]
+    def nearest(self, name: str, *known: Iterable[str]) -> str:
+        return did_you_mean(name, sorted(set().union(*known))) if len(self.mistakes) < _SUGGESTIONS else ""
 
     def line(self, path: Path) -> int:
         return self.document.keys[path].line
@@ -101,22 +82,32 @@ class _Assembly:
                 self.refuse_key(here, f"tensor {name!r} is declared already, on line {line}")
                 continue
             self.declared_at[name] = here
-            self.check_dims((*here, "dims"), spec.dims)
+            if not self.has_extents((*here, "dims"), spec.dims):
+                self.broken.add(name)
             self.tensors[name] = Tensor(name, tuple(spec.dims), spec.dtype, spec.role, block)
-            if spec.role in ("input", "weight", "state"):
-                self.readable.add(name)
+            if spec.role in _GIVEN:
+                self.show(name)
 
-    def check_dims(self, path: Path, dims: list[str]) -> None:
+    def show(self, name: str) -> None:
+        """From here on, nodes may read a tensor."""
+        if name not in self.readable:
+            self.readable.add(name)
+            self.new.add(name)
+
+    def has_extents(self, path: Path, dims: list[str]) -> bool:
+        """Whether all dims are extents, each once; notes the mistakes."""
+        before = len(self.mistakes)
         for position, dim in enumerate(dims):
             if dim not in self.spec.extents:
                 nearest = self.nearest(dim, self.spec.extents)
                 self.refuse((*path, position), f"dim {dim!r} is not among the extents{nearest}")
             elif dim in dims[:position]:
                 self.refuse((*path, position), f"dim {dim!r} twice in one tensor; give the second another name")
+        return len(self.mistakes) == before
 
     def block(self, path: Path, name: str, spec: BlockSpec) -> Block:
         """One block: its tensors, its nodes in order, what it carries, and what can be read after it."""
-        before = frozenset(self.readable)
+        self.new = set()
         self.declare(path, spec.tensors, name)
         count = self.count((*path, "count"), spec)
         cycles = _cycles(spec)
@@ -126,16 +117,15 @@ class _Assembly:
             if node is not None:
                 nodes.append(node)
         for inside, result in spec.carried.items():
-            self.check_carried((*path, "carried", inside), name, inside, result, before)
+            self.check_carried((*path, "carried", inside), name, inside, result)
         results = set(spec.carried.values())
-        kept = {tensor for tensor in self.readable if self.outlives(tensor, name, spec, results)}
-        self.readable = kept | (self.readable & before)
+        self.readable -= {tensor for tensor in self.new if not self.outlives(tensor, name, spec, results)}
         return Block(name, count, tuple(nodes), tuple(spec.carried.items()))
 
     def outlives(self, tensor: str, block: str, spec: BlockSpec, results: set[str]) -> bool:
         """Whether later blocks may read a tensor of this one: of a repeated block, what it carries and outputs."""
         found = self.tensors.get(tensor)
-        if found is not None and found.block == block and found.role in ("input", "weight", "state"):
+        if found is not None and found.block == block and found.role in _GIVEN:
             return False
         return spec.count is None or tensor in results or (found is not None and found.role == "output")
 
@@ -166,11 +156,11 @@ class _Assembly:
                 self.unreadable((*path, "reads", position), block, node, read, cycles)
                 sound = False
         made = None
-        if sound and not self.broken.intersection(node.reads):
+        if sound and not self.broken.intersection((*node.reads, node.writes)):
             made = self.shaped(path, block, node)
         if made is None:
             self.broken.add(node.writes)
-        self.readable.add(node.writes)
+        self.show(node.writes)
         return made
 
     def can_write(self, path: Path, node: Node) -> bool:
@@ -184,7 +174,7 @@ class _Assembly:
             say(place, f"tensor {name!r} is written twice, by the nodes on lines {line} and {self.line(path)}")
             return False
         self.written[name] = path
-        if declared is not None and declared.role in ("input", "weight", "state"):
+        if declared is not None and declared.role in _GIVEN:
             line = self.line(self.declared_at[name])
             say(place, f"tensor {name!r} is declared as {declared.role} on line {line}: no node writes it")
             return False
@@ -197,9 +187,8 @@ class _Assembly:
         if read not in self.made:
             declared = self.tensors.get(read)
             if declared is None:
-                known = self.readable | set(self.made)
-                self.refuse(path, f"unknown tensor {read!r}{self.nearest(read, known)}")
-            elif declared.role in ("input", "weight", "state"):
+                self.refuse(path, f"unknown tensor {read!r}{self.nearest(read, self.readable, self.made)}")
+            elif declared.role in _GIVEN:
                 self.refuse(path, f"tensor {read!r} belongs to block {declared.block!r}: only its nodes read it")
             else:
                 self.refuse(path, f"tensor {read!r} is declared as {declared.role}, and no node writes it")
@@ -235,14 +224,18 @@ class _Assembly:
         self.tensors[node.writes] = tensor
         return inferred
 
-    def check_carried(self, path: Path, block: str, inside: str, result: str, before: frozenset[str]) -> None:
+    def check_carried(self, path: Path, block: str, inside: str, result: str) -> None:
         """Whether a body's result can be what it reads in the next iteration."""
-        if inside not in before:
-            known = f"{self.nearest(inside, before)}" if inside not in self.made else ""
-            self.refuse_key(path, f"{inside!r} is not there before block {block!r}{known}")
+        if inside not in self.readable or inside in self.new:
+            nearest = (
+                self.nearest(inside, (name for name in self.readable if name not in self.new))
+                if inside not in self.made
+                else ""
+            )
+            self.refuse_key(path, f"no tensor {inside!r} is written or declared before block {block!r}{nearest}")
             return
         if self.made.get(result, ("", ""))[0] != block:
-            nearest = self.nearest(result, [name for name, (where, _) in self.made.items() if where == block])
+            nearest = self.nearest(result, (name for name, (where, _) in self.made.items() if where == block))
             self.refuse(path, f"no node of block {block!r} writes {result!r}{nearest}")
             return
         if self.broken.intersection((inside, result)):

@@ -22,7 +22,7 @@ DEEPEST = 100
 LARGEST_EXPONENT = 8
 LARGEST_BITS = 512
 
-_SUGGESTIONS = 100
+_SUGGESTIONS = 20
 
 _ALLOWED = "allowed are + - * / // % ** ( ) and min, max, ceil, floor, ceildiv, log2, align"
 

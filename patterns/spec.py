@@ -26,8 +26,11 @@ from pydantic_core import PydanticCustomError
 from patterns.arithmetic import FUNCTIONS
 from patterns.dtypes import DTYPE_BYTES
 from patterns.errors import did_you_mean
+from patterns.graph import Node
+from patterns.yaml_tree import Path
 
 _LONGEST_NAME = 100
+_NODE_FIELDS = frozenset({"kind", "reads", "writes", "fn", "over", "along"})
 _DOTTED = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*", re.ASCII)
 
 
@@ -128,3 +131,26 @@ def kind(given: object) -> str | None:
     """The kind of a node as written; None if it has none that is text."""
     found = given.get("kind") if isinstance(given, dict) else getattr(given, "kind", None)
     return found if isinstance(found, str) else None
+
+
+def blocks_of(spec: GraphSpec) -> list[tuple[Path, str, BlockSpec]]:
+    """(path in the file, name, block) of every block."""
+    if spec.blocks is None:
+        return [((), spec.name, BlockSpec(nodes=spec.nodes or {}))]
+    return [(("blocks", name), name, block) for name, block in spec.blocks.items()]
+
+
+def node_of(name: str, spec: NodeSpec) -> Node:
+    """A node as its file says, before anything is inferred."""
+    given = {key: getattr(spec, key) for key in spec.model_fields_set}
+    arguments = {key: value for key, value in given.items() if key not in _NODE_FIELDS and value is not None}
+    return Node(
+        name,
+        spec.kind,
+        getattr(spec, "fn", None) or "",
+        tuple(spec.reads),
+        spec.writes or name,
+        tuple(getattr(spec, "over", None) or ()),
+        getattr(spec, "along", None) or "",
+        tuple(sorted(arguments.items())),
+    )
