@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.metadata import version
-
 import click
 
 from patterns.errors import UserError
@@ -43,6 +41,8 @@ class CommandFolder(click.Group):
 def print_version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
     """`--version`: name and version, nothing else is loaded."""
     if asked and not ctx.resilient_parsing:
+        from importlib.metadata import version
+
         click.echo(f"patternloom {version('patternloom')}")
         ctx.exit()
 

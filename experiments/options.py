@@ -12,7 +12,25 @@ import click
 from experiments.request import GPU, RDU, Request
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
-POSITIVE = click.IntRange(min=1)
+
+
+class WholeNumber(click.ParamType):
+    """A whole number of at least `low`."""
+
+    name = "integer"
+
+    def __init__(self, low: int) -> None:
+        self.low = low
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """The number. Fails with what would be right."""
+        try:
+            number = int(value)
+        except ValueError:
+            self.fail(f"{value!r} is not a whole number", param, ctx)
+        if number < self.low:
+            self.fail(f"must be at least {self.low}, is {number}", param, ctx)
+        return number
 
 
 class Setting(click.ParamType):
@@ -28,6 +46,9 @@ class Setting(click.ParamType):
         if not equals or not name.strip() or not text.strip():
             self.fail(f"{value!r} is not name=value, as in context=8192 or gpu.hbm_bytes_per_s='4.8 TB/s'", param, ctx)
         return name.strip(), text.strip()
+
+
+POSITIVE = WholeNumber(1)
 
 
 def stacked(*decorators: Decorator) -> Decorator:

@@ -61,7 +61,7 @@ def why_not(path: Path, folder: bool) -> str:
     above = path if folder else path.parent
     if not folder and not above.exists():
         return f"there is no folder {above}"
-    standing = next(place for place in (above, *above.absolute().parents) if place.exists())
+    standing = next(place for place in (above, *above.parents) if place.exists())
     if not standing.is_dir():
         return f"{standing} is not a folder"
     return "" if os.access(standing, os.W_OK | os.X_OK) else f"no permission to write in {standing}"

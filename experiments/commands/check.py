@@ -6,10 +6,11 @@ import click
 
 
 @click.command
-@click.argument("file", type=click.Path(exists=True, dir_okay=False))
+@click.argument("file")
 def command(file: str) -> None:
     """Check FILE, a graph in YAML or a model's config.json: all its mistakes, or one line that says what it is."""
-    from experiments.text.graph import ok_line
+    from experiments.text.graph import ok_parts
+    from experiments.text.page import show_page
     from patterns.library import workload
 
-    click.echo(ok_line(file, workload(file)))
+    show_page([ok_parts(file, workload(file))])

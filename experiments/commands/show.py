@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from experiments.options import POSITIVE, mapping_options, request_of, workload_options
+from experiments.options import POSITIVE, WholeNumber, mapping_options, request_of, workload_options
 
 
 @click.command
@@ -20,7 +20,7 @@ from experiments.options import POSITIVE, mapping_options, request_of, workload_
 @click.option("--call", "call_name", default="", help="Show this call: its listing and its time line.")
 @click.option(
     "--cycles",
-    type=click.IntRange(min=0),
+    type=WholeNumber(0),
     default=12_000,
     show_default=True,
     help="Draw this many cycles of the call, 0 for all.",

@@ -51,7 +51,7 @@ def title(comparison: Comparison) -> str:
     sizes = ", ".join(f"{name} {graph.sizes[name]:,}" for name in ("batch", "seq", "context") if name in graph.sizes)
     phase = f" {request.phase}" if "seq" in graph.sizes else ""
     gpu, rdu = f"{request.gpus} x {request.gpu}", f"{request.sockets} x {request.rdu}"
-    return f"{graph.name}{phase}{': ' + sizes if sizes else ''} | {gpu} (GPU) against {rdu} (RDU)"
+    return f"{graph.name}{phase}{': ' + sizes if sizes else ''}\n{gpu} (GPU) against {rdu} (RDU)"
 
 
 def run_word(graph: Graph) -> str:

@@ -13,17 +13,26 @@ if TYPE_CHECKING:
     from patterns.kind import Demand
 
 
-def ok_line(file: str, graph: Graph) -> str:
+def ok_parts(file: str, graph: Graph) -> str:
     """'ok' and what the graph in a file is: nodes, dims, operations, bytes, intensity."""
     nodes = sum(len(block.nodes) for block in graph.blocks)
-    dims = ", ".join(f"{name} {extent:,}" for name, extent in graph.extents)
-    return f"ok: {file}: {graph.name}, {nodes} nodes; {dims}; {work_line(graph)}"
+    head = f"ok: {file}: {graph.name}, {nodes} nodes in {number_of(len(graph.blocks), 'block')}"
+    return f"{head}\n  dims  {dims_text(graph)}\n  work  {work_line(graph)}"
+
+
+def number_of(count: int, noun: str) -> str:
+    """'1 block', '3 blocks'."""
+    return f"{count} {noun}{'s' if count != 1 else ''}"
+
+
+def dims_text(graph: Graph) -> str:
+    """Every extent by name."""
+    return ", ".join(f"{name} {extent:,}" for name, extent in graph.extents)
 
 
 def graph_parts(graph: Graph) -> list[str | Table]:
     """Title, sums, and a table of the nodes of every block."""
-    dims = ", ".join(f"{name} {extent:,}" for name, extent in graph.extents)
-    parts: list[str | Table] = [f"{graph.name}: {work_line(graph)}", f"dims: {dims}"]
+    parts: list[str | Table] = [f"{graph.name}\n  dims  {dims_text(graph)}\n  work  {work_line(graph)}"]
     for block in graph.blocks:
         times = f", {block.count} times" if block.count > 1 else ""
         parts += [f"block {block.name}{times}", block_table(graph, block)]
@@ -47,11 +56,11 @@ def work_line(graph: Graph) -> str:
 def work_text(demand: Demand) -> str:
     """The operations of a demand by sort, those that there are."""
     sorts = (
-        (demand.matrix_flops, "FLOP on the matrix units"),
-        (demand.vector_ops, "vector op"),
-        (demand.special_ops, "special op"),
+        (demand.matrix_flops, "matrix FLOPs"),
+        (demand.vector_ops, "vector ops"),
+        (demand.special_ops, "special ops"),
     )
-    return ", ".join(scaled(amount, unit) for amount, unit in sorts if amount) or "no operations"
+    return ", ".join(f"{scaled(amount, '')} {unit}" for amount, unit in sorts if amount) or "no operations"
 
 
 def operations(demand: Demand) -> int:
@@ -61,7 +70,7 @@ def operations(demand: Demand) -> int:
 
 def intensity_text(demand: Demand, num_bytes: int) -> str:
     """Operations a byte."""
-    return f"{digits(operations(demand) / num_bytes)} FLOP/B" if num_bytes else "no bytes"
+    return f"{digits(operations(demand) / num_bytes)} ops/B" if num_bytes else "no bytes"
 
 
 def block_table(graph: Graph, block: Block) -> Table:
@@ -70,9 +79,9 @@ def block_table(graph: Graph, block: Block) -> Table:
         Column("node", right=False),
         Column("pattern", right=False),
         Column("writes", right=False),
-        Column("FLOP"),
+        Column("ops"),
         Column("bytes"),
-        Column("FLOP/B"),
+        Column("ops/B"),
     )
     rows = [node_row(graph, block, node) for node in block.nodes]
     demands = [node_demand(graph, node) for node in block.nodes]

@@ -22,12 +22,14 @@ def bytes_text(num_bytes: int) -> str:
 
 
 def scaled(amount: float, unit: str) -> str:
-    """An amount with a decimal prefix: '30.9 TFLOP'. Nothing at all is '-'."""
+    """An amount with a decimal prefix: '30.9 TFLOP'; whole ones below a thousand as they are. None at all is '-'."""
     if not amount:
         return "-"
+    if amount < 1000 and amount == int(amount):
+        return f"{int(amount)} {unit}".rstrip()
     for step, prefix in DECIMAL_STEPS:
         if amount >= step:
-            return f"{digits(amount / step)} {prefix}{unit}"
+            return f"{digits(amount / step)} {prefix}{unit}".rstrip()
     return f"{amount:.3g} {unit}"
 
 

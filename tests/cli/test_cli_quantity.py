@@ -32,7 +32,7 @@ def test_a_time_has_four_digits_and_the_unit_that_suits(time_ps: int, text: str)
 
 @pytest.mark.parametrize(
     ("num_bytes", "text"),
-    [(0, "-"), (512, "512.0 B"), (131_072, "131.1 kB"), (15_546_720_256, "15.55 GB"), (3 * 10**18, "3,000 PB")],
+    [(0, "-"), (512, "512 B"), (131_072, "131.1 kB"), (15_546_720_256, "15.55 GB"), (3 * 10**18, "3,000 PB")],
 )
 def test_bytes_are_decimal(num_bytes: int, text: str) -> None:
     assert bytes_text(num_bytes) == text

@@ -1,0 +1,79 @@
+"""The command as a process: exit status, streams, encodings, a terminal."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from experiments.__main__ import run
+
+ROOT = Path(__file__).parents[2]
+COMMAND = [sys.executable, "-m", "experiments"]
+
+
+def environment(**changes: str) -> dict[str, str]:
+    """The environment of a process that finds the checkout from any folder."""
+    return {**os.environ, "PYTHONPATH": str(ROOT), **changes}
+
+
+def test_it_runs_from_another_folder_and_says_its_version(tmp_path: Path) -> None:
+    done = subprocess.run([*COMMAND, "--version"], cwd=tmp_path, env=environment(), capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("patternloom ")
+
+
+def test_a_closed_pipe_is_quiet(tmp_path: Path) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(
+        [*COMMAND, "show", "softmax"], cwd=tmp_path, env=environment(), stdout=writing, stderr=subprocess.PIPE
+    )
+    os.close(writing)
+    assert done.returncode != 0
+    assert done.stderr == b""
+
+
+def test_ctrl_c_is_130(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("patterns.library.workload", interrupted)
+    assert run(["check", "softmax"]) == 130
+    assert "Traceback" not in capfd.readouterr().err
+
+
+def test_a_bug_is_not_dressed_up_as_a_mistake_of_the_users(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("patterns.library.workload", broken)
+    with pytest.raises(ZeroDivisionError):
+        run(["check", "softmax"])
+
+
+def test_a_terminal_that_knows_only_ascii_gets_an_answer(tmp_path: Path) -> None:
+    command = [*COMMAND, "show", "gemm", "--machine", "lecture_sm", "--schedule", "multistage", "--stages", "4"]
+    done = subprocess.run(
+        command, cwd=tmp_path, env=environment(PYTHONIOENCODING="ascii"), capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "TC" in done.stdout
+
+
+@pytest.mark.parametrize(("term", "drawn"), [("xterm", "─" * 20), ("dumb", "-" * 20)])
+def test_a_terminal_gets_drawn_tables(tmp_path: Path, term: str, drawn: str) -> None:
+    primary, secondary = pty.openpty()
+    env = environment(TERM=term, COLUMNS="100")
+    done = subprocess.run(
+        [*COMMAND, "show", "softmax"], cwd=tmp_path, env=env, stdout=secondary, stderr=subprocess.PIPE
+    )
+    os.close(secondary)
+    printed = os.read(primary, 100_000).decode()
+    os.close(primary)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert drawn in printed
