@@ -27,7 +27,7 @@ class Outcome:
     @property
     def headline(self) -> bool:
         """Whether this is one of the pair that the comparison is about."""
-        return HEADLINE.get(self.report.family) == self.report.mode  # type: ignore[call-overload]
+        return (self.report.family, self.report.mode) in HEADLINE.items()
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ def complete(values: Iterable[tuple[str, int]], names: Sequence[str], divisor: i
 
 def reports_csv(reports: Sequence[Report]) -> str:
     """All reports as CSV, one a row; units are in the column names."""
-    rows = []
+    rows: list[dict[str, object]] = []
     for report in reports:
         bytes_by_level = complete(report.bytes, LEVELS, 1)
         overlap = complete(report.overlap_ps, OVERLAP_PARTS, PICOSECONDS)

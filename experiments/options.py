@@ -14,41 +14,30 @@ from experiments.request import GPU, RDU, Request
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
-class WholeNumber(click.ParamType):
-    """A whole number of at least `low`."""
+def at_least(low: int) -> Callable[[click.Context, click.Parameter, int | None], int | None]:
+    """A check for options that are whole numbers of at least `low`."""
 
-    name = "integer"
+    def check(ctx: click.Context, param: click.Parameter, value: int | None) -> int | None:
+        if value is not None and value < low:
+            raise click.BadParameter(f"must be at least {low}, is {value}", ctx, param)
+        return value
 
-    def __init__(self, low: int) -> None:
-        self.low = low
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """The number. Fails with what would be right."""
-        try:
-            number = int(value)
-        except ValueError:
-            self.fail(f"{value!r} is not a whole number", param, ctx)
-        if number < self.low:
-            self.fail(f"must be at least {self.low}, is {number}", param, ctx)
-        return number
+    return check
 
 
-class Setting(click.ParamType):
-    """A text 'name=value'."""
-
-    name = "name=value"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:
-        """The name and the value. Fails with what would be right."""
-        if isinstance(value, tuple):
-            return value
-        name, equals, text = str(value).partition("=")
-        if not equals or not name.strip() or not text.strip():
-            self.fail(f"{value!r} is not name=value, as in context=8192 or gpu.hbm_bytes_per_s='4.8 TB/s'", param, ctx)
-        return name.strip(), text.strip()
+def number(name: str, low: int, **keywords: Any) -> Decorator:
+    """An option that takes a whole number of at least `low`."""
+    return click.option(name, type=int, metavar="N", callback=at_least(low), **keywords)
 
 
-POSITIVE = WholeNumber(1)
+def read_settings(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    """'name=value' texts as pairs."""
+    pairs = [text.partition("=") for text in texts]
+    for text, (name, equals, value) in zip(texts, pairs, strict=True):
+        if not (name.strip() and equals and value.strip()):
+            message = f"{text!r} is not name=value, as in context=8192 or gpu.hbm_bytes_per_s='4.8 TB/s'"
+            raise click.BadParameter(message, ctx, param)
+    return tuple((name.strip(), value.strip()) for name, _, value in pairs)
 
 
 def stacked(*decorators: Decorator) -> Decorator:
@@ -65,25 +54,22 @@ workload_options = stacked(
         show_default=True,
         help="Which part of generation.",
     ),
-    click.option("--batch", type=POSITIVE, help="Sequences at once.  [default: the graph's own, 1]"),
-    click.option(
-        "--context", type=POSITIVE, help="Tokens in the cache after the run.  [default: the graph's own, 4096]"
-    ),
+    number("--batch", 1, help="Sequences at once.  [default: the graph's own, 1]"),
+    number("--context", 1, help="Tokens in the cache after the run.  [default: the graph's own, 4096]"),
     click.option(
         "--set",
         "settings",
-        type=Setting(),
+        metavar="NAME=VALUE",
+        callback=read_settings,
         multiple=True,
         help="Replace an extent of the graph or a parameter of a machine (gpu.X=, rdu.X=).",
     ),
 )
 machine_options = stacked(
     click.option("--gpu", default=GPU, show_default=True, help="Which GPU."),
-    click.option("--gpus", type=POSITIVE, default=1, show_default=True, help="How many, tensor parallel."),
+    number("--gpus", 1, default=1, show_default=True, help="How many, tensor parallel."),
     click.option("--rdu", default=RDU, show_default=True, help="Which RDU."),
-    click.option(
-        "--sockets", type=POSITIVE, default=1, show_default=True, help="How many RDU sockets, tensor parallel."
-    ),
+    number("--sockets", 1, default=1, show_default=True, help="How many RDU sockets, tensor parallel."),
     click.option(
         "--policy", "policies", multiple=True, help="Fusion policy of the GPU; may be given again.  [default: all]"
     ),
@@ -105,9 +91,7 @@ mapping_options = stacked(
         help="Who starts RDU sections.",
     ),
     click.option("--schedule", default="auto", show_default=True, help="Schedule of the GPU's matrix kernels."),
-    click.option(
-        "--stages", type=POSITIVE, help="Slots of the schedule's ring of tiles.  [default: the schedule's own]"
-    ),
+    number("--stages", 1, help="Slots of the schedule's ring of tiles.  [default: the schedule's own]"),
 )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from experiments.options import POSITIVE, WholeNumber, mapping_options, request_of, workload_options
+from experiments.options import mapping_options, number, request_of, workload_options
 
 
 @click.command
@@ -15,17 +15,17 @@ from experiments.options import POSITIVE, WholeNumber, mapping_options, request_
 @click.option(
     "--policy", "--mode", "mode", help="Fusion policy of a GPU or mode of an RDU.  [default: the model's own]"
 )
-@click.option("--members", type=POSITIVE, default=1, show_default=True, help="How many machines, tensor parallel.")
+@number("--members", 1, default=1, show_default=True, help="How many machines, tensor parallel.")
 @mapping_options
 @click.option("--call", "call_name", default="", help="Show this call: its listing and its time line.")
-@click.option(
+@number(
     "--cycles",
-    type=WholeNumber(0),
+    0,
     default=12_000,
     show_default=True,
     help="Draw this many cycles of the call, 0 for all.",
 )
-@click.option("--cells", type=POSITIVE, default=72, show_default=True, help="Characters of the time line.")
+@number("--cells", 1, default=72, show_default=True, help="Characters of the time line.")
 def command(
     machine: str | None, mode: str | None, members: int, call_name: str, cycles: int, cells: int, **values: Any
 ) -> None:
