@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from importlib import import_module
 
-from experiments.sides import MODELS, machine_names, mode_names
+from experiments.about import about_config, about_data, about_module
+from experiments.sides import MODELS, Family, machine_names, mode_names
 from experiments.text.rules import rule_of
 from patterns.plugin import modules
 
@@ -21,14 +21,22 @@ class Entry:
 
 def machines() -> list[Entry]:
     """Machines of both families."""
-    return [Entry(name, family.upper()) for family in MODELS for name in machine_names(family)]
+    return [Entry(name, about_machine(family, name)) for family in MODELS for name in machine_names(family)]
+
+
+def about_machine(family: Family, name: str) -> str:
+    """Its family, and the first sentence of its file."""
+    return f"{family.upper()}: {about_data(f'{MODELS[family]}.machines', f'{name}.yaml')}"
 
 
 def graphs() -> list[Entry]:
     """Ready-made graphs and model configurations."""
-    from patterns.library import names
+    from patterns.library import CONFIGS, config_names, graph_names
 
-    return [Entry(name, "") for name in names()]
+    return [
+        *(Entry(name, about_data("patterns.library", f"{name}.yaml")) for name in graph_names()),
+        *(Entry(name, about_config(CONFIGS, f"{name}.json")) for name in config_names()),
+    ]
 
 
 def policies() -> list[Entry]:
@@ -39,7 +47,7 @@ def policies() -> list[Entry]:
 def schedules() -> list[Entry]:
     """Schedules of both families: the files of their folders."""
     return [
-        Entry(name, f"{family.upper()}: {first_line(f'{model}.schedules.{name}')}")
+        Entry(name, f"{family.upper()}: {about_module(f'{model}.schedules.{name}')}")
         for family, model in MODELS.items()
         for name in modules(f"{model}.schedules")
     ]
@@ -47,12 +55,7 @@ def schedules() -> list[Entry]:
 
 def studies() -> list[Entry]:
     """Experiments that can be run by name."""
-    return [Entry(name, first_line(f"experiments.studies.{name}")) for name in modules("experiments.studies")]
-
-
-def first_line(module: str) -> str:
-    """The first line of a module's docstring."""
-    return (import_module(module).__doc__ or "").strip().split("\n")[0]
+    return [Entry(name, about_module(f"experiments.studies.{name}")) for name in modules("experiments.studies")]
 
 
 SECTION_ENTRIES: Mapping[str, Callable[[], list[Entry]]] = {

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from experiments.catalogue import Entry
 
 SECTIONS = ("machines", "graphs", "policies", "schedules", "studies")
 
@@ -13,13 +16,14 @@ SECTIONS = ("machines", "graphs", "policies", "schedules", "studies")
 @click.argument("section", type=click.Choice(SECTIONS), required=False)
 def command(section: str | None) -> None:
     """List machines, graphs, policies, schedules or studies; everything if SECTION is left out."""
-    from experiments.catalogue import SECTION_ENTRIES, Entry
+    from experiments.catalogue import SECTION_ENTRIES
+    from experiments.text.page import show_page
 
-    listed: Mapping[str, Callable[[], list[Entry]]] = SECTION_ENTRIES
-    for name in [section] if section else SECTIONS:
-        if section is None:
-            click.echo(f"{name}:")
-        entries = listed[name]()
-        width = max((len(entry.name) for entry in entries), default=0)
-        for entry in entries:
-            click.echo(f"{'' if section else '  '}{entry.name.ljust(width)}  {entry.about}".rstrip())
+    show_page(listed(name, SECTION_ENTRIES[name]()) for name in ([section] if section else SECTIONS))
+
+
+def listed(section: str, entries: list[Entry]) -> str:
+    """A heading and a line for each entry."""
+    width = max((len(entry.name) for entry in entries), default=0)
+    lines = [f"  {entry.name.ljust(width)}  {entry.about}".rstrip() for entry in entries]
+    return "\n".join([f"{section}:", *(lines or ["  none yet"])])

@@ -1,0 +1,36 @@
+"""What a file says about itself: the first sentence of its docstring or of the comment at its top."""
+
+from __future__ import annotations
+
+import json
+from importlib import import_module
+from importlib.resources import files
+
+
+def about_module(module: str) -> str:
+    """The first sentence of a module's docstring, '' without one."""
+    return first_sentence(import_module(module).__doc__ or "")
+
+
+def about_data(package: str, file: str) -> str:
+    """The first sentence of the comment at the top of a data file, '' without one."""
+    lines = files(package).joinpath(file).read_text(encoding="utf-8").splitlines()
+    comment = []
+    for line in lines:
+        if not line.startswith("# "):
+            break
+        comment.append(line.removeprefix("# "))
+    return first_sentence("\n".join(comment))
+
+
+def about_config(package: str, file: str) -> str:
+    """What a model's config.json is of."""
+    config = json.loads(files(package).joinpath(file).read_text(encoding="utf-8"))
+    return f"config.json of a {', '.join(config.get('architectures', ['model']))}"
+
+
+def first_sentence(text: str) -> str:
+    """The first sentence of the first paragraph, on one line, with its full stop."""
+    paragraph = " ".join(text.strip().split("\n\n")[0].split())
+    sentence, stop, _ = paragraph.partition(". ")
+    return sentence + stop.strip()
