@@ -63,9 +63,11 @@ class Document:
         return value
 
     def refuse(self, mistakes: list[Mistake]) -> None:
-        """Raises SpecError if there are mistakes, with those known before."""
-        if mistakes or self.mistakes:
-            raise SpecError([*self.mistakes, *mistakes])
+        """Raises SpecError if there are mistakes, with those known before; of two at one place, the earlier."""
+        known = {(mistake.line, mistake.column) for mistake in self.mistakes}
+        others = [m for m in mistakes if m.file != self.file or (m.line, m.column) not in known]
+        if self.mistakes or others:
+            raise SpecError([*self.mistakes, *others])
 
     def _nearest(self, path: Path) -> Path:
         while path not in self.where:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -17,6 +18,10 @@ def modules(package: str) -> tuple[str, ...]:
 
 def load_module(package: str, name: str, what: str) -> ModuleType:
     """The module `name` of a package. Raises UnknownName, which calls it a `what`."""
+    # Asked of every node of a graph: what was imported before needs no look into the folder.
+    loaded = sys.modules.get(f"{package}.{name}")
+    if loaded is not None and not name.startswith("_"):
+        return loaded
     known = modules(package)
     if name not in known:
         raise UnknownName(what, name, known)

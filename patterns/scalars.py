@@ -18,12 +18,16 @@ _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"
 _INFINITE = re.compile(r"([-+]?)\.(?:inf|Inf|INF)")
 _NAN = re.compile(r"\.(?:nan|NaN|NAN)")
 
+# Every scalar that is not text begins with one of these; most are text.
+_FIRST = frozenset("0123456789+-.~nNtTfF")
 # Python converts at most 4,300 digits; nothing here needs as many.
 LONGEST_NUMBER = 400
 
 
 def plain_scalar(text: str) -> Scalar:
     """The value of an unquoted scalar. Raises ValueError for a number that is too long or too large to hold."""
+    if text and text[0] not in _FIRST:
+        return text
     if _NULL.fullmatch(text):
         return None
     if _BOOL.fullmatch(text):

@@ -16,10 +16,12 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Discriminator,
+    Field,
     PlainValidator,
     StringConstraints,
     Tag,
     create_model,
+    model_validator,
 )
 from pydantic_core import PydanticCustomError
 
@@ -63,6 +65,7 @@ GraphName = Annotated[str, StringConstraints(max_length=_LONGEST_NAME), AfterVal
 ExtentName = Annotated[Name, AfterValidator(_extent_name)]
 Extent = Annotated[int | str, PlainValidator(_extent)]
 DType = Annotated[str, AfterValidator(_known_dtype)]
+_SOME = Field(min_length=1)
 
 
 class Strict(BaseModel):
@@ -100,7 +103,7 @@ class BlockSpec(Strict):
     count: Extent | None = None
     carried: dict[Name, Name] = {}
     tensors: dict[Name, TensorSpec] = {}
-    nodes: dict[Name, NodeSpec]
+    nodes: Annotated[dict[Name, NodeSpec], _SOME]
 
 
 class GraphSpec(Strict):
@@ -110,8 +113,14 @@ class GraphSpec(Strict):
     source: str | None = None
     extents: dict[ExtentName, Extent] = {}
     tensors: dict[Name, TensorSpec] = {}
-    nodes: dict[Name, NodeSpec] | None = None
-    blocks: dict[Name, BlockSpec] | None = None
+    nodes: Annotated[dict[Name, NodeSpec], _SOME] | None = None
+    blocks: Annotated[dict[Name, BlockSpec], _SOME] | None = None
+
+    @model_validator(mode="after")
+    def _one_form(self) -> GraphSpec:
+        if (self.nodes is None) == (self.blocks is None):
+            raise ValueError(f"write either nodes or blocks, found {'neither' if self.nodes is None else 'both'}")
+        return self
 
 
 @cache
@@ -121,9 +130,9 @@ def graph_model() -> type[GraphSpec]:
 
     members: list[Any] = [Annotated[kind_named(name).Spec, Tag(name)] for name in kind_names()]
     node: Any = Annotated[reduce(or_, members), Discriminator(kind)]
-    nodes: Any = dict[Name, node]
+    nodes: Any = Annotated[dict[Name, node], _SOME]
     block = create_model("BlockSpec", __base__=BlockSpec, nodes=(nodes, ...))
-    blocks: Any = dict[Name, block] | None
+    blocks: Any = Annotated[dict[Name, block], _SOME] | None
     return create_model("GraphSpec", __base__=GraphSpec, nodes=(nodes | None, None), blocks=(blocks, None))
 
 

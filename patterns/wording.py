@@ -37,12 +37,9 @@ def checked(model: type[Model], document: Document) -> Model:
 
 
 def _mistakes(error: ValidationError, model: type[BaseModel], document: Document) -> Iterator[Mistake]:
-    known = {(mistake.line, mistake.column) for mistake in document.mistakes}
     for number, detail in enumerate(error.errors(include_url=False)):
         path, fields = _follow(model, detail["loc"])
-        mistake = _mistake(detail, path, fields, document, suggest=number < _SUGGESTIONS)
-        if (mistake.line, mistake.column) not in known:
-            yield mistake
+        yield _mistake(detail, path, fields, document, suggest=number < _SUGGESTIONS)
 
 
 def _mistake(
@@ -108,8 +105,16 @@ def _name_due(_detail: ErrorDetails, instead: str, _context: Mapping[str, Any]) 
     return f"a name is due (letters, digits and _, not starting with a digit), found {instead}"
 
 
+def _shorter_due(_detail: ErrorDetails, instead: str, context: Mapping[str, Any]) -> str:
+    return f"at most {context['max_length']} characters are due, found {instead}"
+
+
 def _as_pydantic(detail: ErrorDetails, instead: str, _context: Mapping[str, Any]) -> str:
     return f"{detail['msg'][:1].lower()}{detail['msg'][1:]}, found {instead}"
+
+
+def _some_due(_detail: ErrorDetails, _instead: str, _context: Mapping[str, Any]) -> str:
+    return "empty; at least one is due"
 
 
 def _own_words(_detail: ErrorDetails, _instead: str, context: Mapping[str, Any]) -> str:
@@ -133,10 +138,13 @@ _PROBLEMS: Mapping[str, Say] = {
     "union_tag_invalid": _unknown_tag,
     "union_tag_not_found": _missing_tag,
     "string_pattern_mismatch": _name_due,
+    "string_too_long": _shorter_due,
     "value_error": _own_words,
-    "too_short": _due("a list or mapping with something in it"),
+    "too_short": _some_due,
 }
-_KEY_PROBLEMS: Mapping[str, Say] = {"string_pattern_mismatch": _name_due, "value_error": _own_words}
+_KEY_PROBLEMS: Mapping[str, Say] = {
+    kind: _PROBLEMS[kind] for kind in ("string_pattern_mismatch", "string_too_long", "value_error")
+}
 
 
 def _follow(model: type[BaseModel], location: Location) -> tuple[Path, tuple[str, ...]]:

@@ -23,6 +23,7 @@ MAX_DEPTH = 64
 
 _TOO_DEEP = f"nested deeper than {MAX_DEPTH} levels"
 _TOO_LARGE = f"more than {MAX_NODES:,} values once aliases are expanded"
+_YAML_TAG = "tag:yaml.org,2002:"
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -110,7 +111,7 @@ class _Reader:
             return self.alias(event.anchor, mark, depth)
         self.spend(mark, 1, depth)
         if event.tag is not None:
-            self.note(mark, f"tags are not read: {event.tag!r}; write the plain value")
+            self.note(mark, f"tags are not read: {event.tag.replace(_YAML_TAG, '!!')}; write the plain value")
         if event.anchor is not None:
             self.anchors[event.anchor] = None
         if isinstance(event, yaml.ScalarEvent):
@@ -168,8 +169,7 @@ class _Reader:
             if merges:
                 merged.append((key_mark, value))
             elif key in own:
-                first = own[key][0]
-                self.note(key_mark, f"repeated key {key!r}, on lines {first.line} and {key_mark.line}; keep one")
+                self.note(key_mark, f"repeated key {key!r}, {_both_lines(own[key][0], key_mark)}; keep one")
             else:
                 own[key] = (key_mark, self.filled(value))
             self.path.pop()
@@ -197,8 +197,8 @@ class _Reader:
     def with_merged(self, own: Mapped, merged: list[tuple[Mark, Tree]]) -> Mapped:
         """A mapping's own entries, which win, and those that `<<` brings in; of several, the first wins."""
         if len(merged) > 1:
-            lines = f"{merged[0][0].line} and {merged[1][0].line}"
-            self.note(merged[1][0], f"repeated key '<<', on lines {lines}; write <<: [*a, *b] to merge several")
+            lines = _both_lines(merged[0][0], merged[1][0])
+            self.note(merged[1][0], f"repeated key '<<', {lines}; write <<: [*a, *b] to merge several")
         entries = dict(own)
         for mark, tree in merged[:1]:
             sources = tree.value if isinstance(tree.value, tuple) else (tree,)
@@ -217,6 +217,10 @@ def _sized(mark: Mark, value: Value, children: list[Tree]) -> Tree:
     size = 1 + sum(child.size for child in children)
     height = 1 + max((child.height for child in children), default=-1)
     return Tree(mark, value, size, height)
+
+
+def _both_lines(first: Mark, second: Mark) -> str:
+    return f"on lines {first.line} and {second.line}" if first.line != second.line else f"twice on line {first.line}"
 
 
 def _mark(event: Any) -> Mark:
@@ -240,8 +244,9 @@ def _error_message(error: Exception) -> str:
         return _TOO_DEEP
     if "cannot start any token" in problem:
         return "not YAML: this character cannot start a value; indent with spaces (no tabs), quote special characters"
-    context = getattr(error, "context", None)
-    return f"not YAML: {problem}{f' {context}' if context else ''}"
+    context, start = getattr(error, "context", None), getattr(error, "context_mark", None)
+    begun = f" (begun on line {start.line + 1})" if start else ""
+    return f"not YAML: {problem}{f' {context}{begun}' if context else ''}"
 
 
 def read_tree(text: str, file: str) -> tuple[Tree, tuple[Mistake, ...]]:
