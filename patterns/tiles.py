@@ -1,0 +1,139 @@
+"""Loops over tiles: which dims of a node may be tiled, and which slice of a tensor a tile is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from patterns.count import node_dims
+from patterns.graph import Graph, Node
+from patterns.kind import has
+from patterns.plan import Tiling
+
+# From and to (not included) by dim; dims that are not named are whole.
+Ranges = Mapping[str, tuple[int, int]]
+
+
+class PlanError(Exception):
+    """A plan does not compute what its graph says: a bug of the lowering that made it."""
+
+
+@dataclass(frozen=True)
+class Loop:
+    """One loop of a call. number: its place among the loops of the call, so that two over one dim differ."""
+
+    dim: str
+    extent: int
+    number: int
+
+
+@dataclass(frozen=True)
+class Step:
+    """Where a loop stands: in its first step, in its last (in both if it has one)."""
+
+    loop: Loop
+    first: bool
+    last: bool
+
+
+@dataclass(frozen=True)
+class Level:
+    """Loops and what runs in each of their steps, in order: nodes, and levels inside."""
+
+    loops: tuple[Loop, ...]
+    items: tuple[Node | Level, ...]
+
+
+def level_of(tiling: Tiling, nodes: tuple[Node, ...], first_number: int = 0) -> Level:
+    """A tiling as levels. Raises PlanError for nests whose nodes are not consecutive nodes of the call."""
+    for tile in tiling.loops:
+        if tile.extent < 1:
+            raise PlanError(f"a loop over {tile.dim!r} has tiles of {tile.extent}")
+    loops = tuple(Loop(tile.dim, tile.extent, first_number + at) for at, tile in enumerate(tiling.loops))
+    number = first_number + len(loops)
+    by_first = {nest.nodes[0]: nest for nest in tiling.nests}
+    items: list[Node | Level] = []
+    at = 0
+    while at < len(nodes):
+        nest = by_first.pop(nodes[at].name, None)
+        if nest is None:
+            items.append(nodes[at])
+            at += 1
+            continue
+        inside = nodes[at : at + len(nest.nodes)]
+        if tuple(node.name for node in inside) != nest.nodes:
+            raise PlanError(f"a nest holds {nest.nodes}, and the call's nodes there are {[n.name for n in inside]}")
+        level = level_of(nest.tiling, inside, number)
+        number = 1 + max((loop.number for loop in loops_of(level)), default=number)
+        items.append(level)
+        at += len(nest.nodes)
+    if by_first:
+        raise PlanError(f"nests begin with {sorted(by_first)}, which are not nodes of the call, or in another nest")
+    return Level(loops, tuple(items))
+
+
+def loops_of(level: Level) -> Iterator[Loop]:
+    """Every loop of a level and of those inside."""
+    yield from level.loops
+    for item in level.items:
+        if isinstance(item, Level):
+            yield from loops_of(item)
+
+
+def paths(level: Level, above: tuple[Loop, ...] = ()) -> Iterator[tuple[Node, tuple[Loop, ...]]]:
+    """Every node with the loops around it, outermost first."""
+    around = (*above, *level.loops)
+    for item in level.items:
+        if isinstance(item, Level):
+            yield from paths(item, around)
+        else:
+            yield item, around
+
+
+def steps(
+    loops: tuple[Loop, ...], sizes: Mapping[str, int], ranges: Ranges, above: tuple[Step, ...]
+) -> Iterator[tuple[Ranges, tuple[Step, ...]]]:
+    """Every step of nested loops: the range of each dim, and where each loop stands. The last takes what is left."""
+    if not loops:
+        yield ranges, above
+        return
+    loop, inner = loops[0], loops[1:]
+    begin, end = ranges.get(loop.dim, (0, sizes[loop.dim]))
+    for start in range(begin, end, loop.extent):
+        stop = min(start + loop.extent, end)
+        here = Step(loop, start == begin, stop == end)
+        yield from steps(inner, sizes, {**ranges, loop.dim: (start, stop)}, (*above, here))
+
+
+def tiled_dims(graph: Graph, node: Node) -> frozenset[str]:
+    """Dims along which a node can run tile by tile: not those that it moves elements along, or looks up along."""
+    dims = frozenset(node_dims(graph, node))
+    tensors = graph.tensor_named
+    if has(node, "moves"):
+        kept = frozenset(tensors[node.writes].dims)
+        for name in node.reads:
+            kept &= frozenset(tensors[name].dims)
+        return kept - {node.along}
+    if has(node, "indexes") and node.along not in tensors[node.reads[1]].dims:
+        return dims - {node.along}
+    return dims
+
+
+def accumulated_dims(graph: Graph, node: Node) -> frozenset[str]:
+    """Dims whose tiles are gathered into one result: reduced, contracted, or scattered from."""
+    if has(node, "updates"):
+        tensors = graph.tensor_named
+        target = frozenset(tensors[node.writes].dims) - {node.along}
+        return frozenset(tensors[node.reads[2]].dims) - target
+    return frozenset(node.over) if has(node, "reduces") or has(node, "contracts") else frozenset()
+
+
+def slices(graph: Graph, node: Node, name: str, position: int | None, ranges: Ranges) -> tuple[slice, ...]:
+    """The tile of a tensor that a node touches: of the read at `position`, or of its result (None)."""
+    tiled = tiled_dims(graph, node)
+    table = has(node, "indexes") and (position == 0 or (position is None and has(node, "updates")))
+    if table:
+        tiled -= {node.along}
+    return tuple(
+        slice(*ranges[dim]) if dim in tiled and dim in ranges else slice(None) for dim in graph.tensor_named[name].dims
+    )
