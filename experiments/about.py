@@ -1,4 +1,4 @@
-"""What a file says about itself: the first sentence of its docstring or of the comment at its top."""
+"""What a file says about itself: its docstring, or of the comment at its top."""
 
 from __future__ import annotations
 
@@ -10,6 +10,11 @@ from importlib.resources import files
 def about_module(module: str) -> str:
     """The first sentence of a module's docstring, '' without one."""
     return first_sentence(import_module(module).__doc__ or "")
+
+
+def docstring(module: str) -> str:
+    """The whole docstring of a module, on one line."""
+    return " ".join((import_module(module).__doc__ or "").split())
 
 
 def about_data(package: str, file: str) -> str:

@@ -32,7 +32,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A workload on a GPU and on an RDU: outcomes in the order of the sides and their modes."""
+    """A workload on a GPU and on an RDU. `graph`: as one GPU has it."""
 
     request: Request
     graph: Graph
@@ -48,19 +48,19 @@ def compare(request: Request) -> Comparison:
     """Lower, simulate and summarize every mode of both sides. Raises UserErrors."""
     both = sides(request)
     settings = settle(request, both)
-    outcomes = [outcome for side in both for outcome in run_side(request, side, settings)]
-    return Comparison(request, read_graph(request, 1, settings), tuple(outcomes))
+    graphs = {members: read_graph(request, members, settings) for members in {side.members for side in both}}
+    outcomes = [outcome for side in both for outcome in run_side(graphs[side.members], side, settings)]
+    return Comparison(request, graphs[both[0].members], tuple(outcomes))
 
 
-def run_side(request: Request, side: Side, settings: Settings) -> list[Outcome]:
+def run_side(graph: Graph, side: Side, settings: Settings) -> list[Outcome]:
     """Every mode of one side, from the most calls to the fewest."""
-    outcomes = [Outcome(execution, summarize(execution)) for execution in executions(request, side, settings)]
+    outcomes = [Outcome(execution, summarize(execution)) for execution in executions(graph, side, settings)]
     return sorted(outcomes, key=lambda outcome: -outcome.report.calls)
 
 
-def executions(request: Request, side: Side, settings: Settings) -> list[Execution]:
-    """One side's runs, in the order of its modes."""
-    graph = read_graph(request, side.members, settings)
+def executions(graph: Graph, side: Side, settings: Settings) -> list[Execution]:
+    """One side's runs, in the order of its modes. The graph is that of one of its members."""
     machine = load_machine(side.family, side.machine, settings.of_machine(side.family))
     return [run_plan(lower(side, graph, machine, mode)) for mode in side.modes]
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from patterns.errors import UnknownName
+from patterns.errors import UnknownName, UserError
 
 if TYPE_CHECKING:
     from experiments.request import Request
@@ -40,13 +40,16 @@ def sides(request: Request) -> tuple[Side, Side]:
     )
 
 
-def side_on(request: Request, machine: str, mode: str, members: int) -> Side:
-    """One machine of either family in one mode ('' for the family's own choice). Raises UnknownName."""
-    for family in MODELS:
-        if machine in machine_names(family):
-            modes = chosen(family, (mode,)) if mode else ("",)
-            return Side(family, machine, members, modes, keywords(family, request))
-    raise UnknownName("machine", machine, [name for family in MODELS for name in machine_names(family)])
+def side_on(request: Request, families: Sequence[Family], machine: str, mode: str, members: int) -> Side:
+    """A machine of one of the families, in one mode ('': the model's choice). Raises UnknownName, UserError."""
+    known = {family: machine_names(family) for family in families}
+    found = [family for family in families if machine in known[family]]
+    if not found:
+        raise UnknownName("machine", machine, {name for names in known.values() for name in names})
+    if len(found) > 1:
+        raise UserError(f"{machine!r} is a machine of both families: say --gpu {machine} or --rdu {machine}")
+    modes = chosen(found[0], (mode,)) if mode else ("",)
+    return Side(found[0], machine, members, modes, keywords(found[0], request))
 
 
 def keywords(family: Family, request: Request) -> tuple[tuple[str, object], ...]:

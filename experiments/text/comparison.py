@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from experiments.export import LEVELS
+from experiments.text.page import Part
 from experiments.text.parts import parts_tables
 from experiments.text.quantity import bytes_text, digits, ratio_text, time_text
 from experiments.text.rules import counting_rules
@@ -27,7 +28,6 @@ RESOURCE_TITLES = {
     "ddr_bytes": "DDR",
     "network_bytes": "network",
 }
-Part = str | Table
 
 
 def comparison_parts(comparison: Comparison) -> list[Part]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from experiments.text.quantity import bytes_text, digits, scaled
+from experiments.text.page import Part
+from experiments.text.quantity import bytes_text, digits, number_of, scaled
 from experiments.text.table import Column, Table
 from patterns.count import compulsory, graph_demand, group_traffic, node_demand
 
@@ -20,19 +21,14 @@ def ok_parts(file: str, graph: Graph) -> str:
     return f"{head}\n  dims  {dims_text(graph)}\n  work  {work_line(graph)}"
 
 
-def number_of(count: int, noun: str) -> str:
-    """'1 block', '3 blocks'."""
-    return f"{count} {noun}{'s' if count != 1 else ''}"
-
-
 def dims_text(graph: Graph) -> str:
     """Every extent by name."""
     return ", ".join(f"{name} {extent:,}" for name, extent in graph.extents)
 
 
-def graph_parts(graph: Graph) -> list[str | Table]:
+def graph_parts(graph: Graph) -> list[Part]:
     """Title, sums, and a table of the nodes of every block."""
-    parts: list[str | Table] = [f"{graph.name}\n  dims  {dims_text(graph)}\n  work  {work_line(graph)}"]
+    parts: list[Part] = [f"{graph.name}\n  dims  {dims_text(graph)}\n  work  {work_line(graph)}"]
     for block in graph.blocks:
         times = f", {block.count} times" if block.count > 1 else ""
         parts += [f"block {block.name}{times}", block_table(graph, block)]

@@ -8,13 +8,23 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 import click
 
 from experiments.text.table import Table, split, table_text
 
 PIPED_WIDTH = 100
-Part = str | Table
+
+
+@dataclass(frozen=True)
+class Verbatim:
+    """A text whose lines are kept as they are."""
+
+    text: str
+
+
+Part = str | Table | Verbatim
 
 
 def show_page(parts: Iterable[Part]) -> None:
@@ -29,7 +39,14 @@ def show_page(parts: Iterable[Part]) -> None:
 
 def page_text(parts: Iterable[Part], width: int) -> str:
     """The parts as plain text, each line of a text wrapped to `width`."""
-    return "\n\n".join(table_text(part, width) if isinstance(part, Table) else wrapped(part, width) for part in parts)
+    return "\n\n".join(part_text(part, width) for part in parts)
+
+
+def part_text(part: Part, width: int) -> str:
+    """One part as plain text."""
+    if isinstance(part, Table):
+        return table_text(part, width)
+    return part.text if isinstance(part, Verbatim) else wrapped(part, width)
 
 
 def wrapped(text: str, width: int) -> str:
@@ -55,7 +72,7 @@ def show_rich(parts: Iterable[Part], width: int) -> None:
             for piece in split(part, width):
                 console.print(rich_table(piece))
         else:
-            console.print(Text(wrapped(part, width)))
+            console.print(Text(part_text(part, width)), soft_wrap=True)
         console.print()
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from experiments.text.page import Part
 from experiments.text.quantity import percent_texts, time_texts
 from experiments.text.table import Column, Table
 from patterns.report import OVERLAP_PARTS, WATERFALL_PARTS
@@ -25,7 +26,7 @@ WATERFALL_NOTE = (
 )
 
 
-def parts_tables(reports: Sequence[Report], word: str) -> list[str | Table]:
+def parts_tables(reports: Sequence[Report], word: str) -> list[Part]:
     """Both accounts of all reports, each with a title and a legend."""
     overlap = [
         account(list(group), OVERLAP_PARTS, lambda r: r.overlap_ps, "whole time") for group in by_family(reports)

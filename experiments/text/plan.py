@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from experiments.text.quantity import bytes_text, time_text
+from experiments.text.page import Part, Verbatim
+from experiments.text.quantity import bytes_text, number_of, time_text
 from experiments.text.table import Column, Table
 from patterns.errors import UnknownName
 from patterns.pipeline.listing import listing
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from patterns.report import Execution
 
 
-def plan_parts(execution: Execution) -> list[str | Table]:
+def plan_parts(execution: Execution) -> list[Part]:
     """Every call of a plan: how often, how long, which nodes and why; then what was refused and why."""
     plan = execution.plan
     in_all = sum(call.count for call in plan.calls)
@@ -28,7 +29,7 @@ def plan_parts(execution: Execution) -> list[str | Table]:
         Column("schedule", right=False),
     )
     rows = tuple(call_row(execution, call) for call in plan.calls)
-    counts = f"{len(plan.calls)} distinct calls, {in_all:,} in all"
+    counts = f"{number_of(len(plan.calls), 'distinct call')}, {in_all:,} in all"
     return [
         f"{plan.graph.name} on {plan.members} x {plan.machine}, {plan.mode}: {counts}",
         Table(columns, rows),
@@ -67,7 +68,7 @@ def call_named(execution: Execution, name: str) -> str:
     return name or (names[0] if len(names) == 1 else "")
 
 
-def call_parts(execution: Execution, name: str, until_cycle: int, cells: int) -> list[str | Table]:
+def call_parts(execution: Execution, name: str, until_cycle: int, cells: int) -> list[Part]:
     """One call: its pseudo-code, then what each of its units does in the first cycles; a cell shows its midpoint."""
     call, run = execution.plan.call_named[name], execution.call_named[name]
     until = min(until_cycle or run.timeline.total_cycles, run.timeline.total_cycles) or 1
@@ -75,4 +76,4 @@ def call_parts(execution: Execution, name: str, until_cycle: int, cells: int) ->
     width = max(6, *(len(unit) + 1 for unit in units)) if units else 6
     lines = [timeline_line(unit.upper(), text_timeline(run.timeline, unit, until, cells), width) for unit in units]
     scale = f"{name}: cycles 0 to {until:,} of {run.timeline.total_cycles:,}, {until / cells:,.0f} a cell"
-    return [listing(call.program).rstrip("\n"), scale + "\n" + "\n".join(lines)]
+    return [Verbatim(listing(call.program).rstrip("\n")), scale, Verbatim("\n".join(lines))]

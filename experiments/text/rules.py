@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from experiments.about import about_module
+from experiments.about import docstring
 from patterns.plugin import modules
 
 if TYPE_CHECKING:
     from experiments.compare import Comparison
 
-# Folders whose files are modes: the first sentence of a file's docstring is its rule.
+# Folders whose files are modes: a file's docstring is its rule.
 RULE_FOLDERS = ("gpu_model.fusion",)
 
 CALL_NOTE = (
@@ -33,8 +33,8 @@ def counting_rules(comparison: Comparison) -> list[str]:
 
 
 def rule_of(mode: str) -> str:
-    """The first sentence of the docstring of a mode's file, '' if it has no file."""
+    """The docstring of a mode's file, '' if it has no file."""
     for folder in RULE_FOLDERS:
         if mode in modules(folder):
-            return about_module(f"{folder}.{mode}")
+            return docstring(f"{folder}.{mode}")
     return ""

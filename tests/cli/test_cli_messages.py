@@ -48,6 +48,8 @@ CASES = {
     "unknown_section": "list machine",
     "unknown_machine": "show softmax --machine h100_sxn",
     "unknown_call": "show softmax --machine h100_sxm --call expp",
+    "machine_of_both_families": "show softmax --machine unit",
+    "two_machines": "show softmax --gpu unit --rdu unit",
     "call_without_machine": "show softmax --call e",
 }
 
