@@ -125,7 +125,7 @@ def _children(node: ast.expr, text: str, offset: int) -> list[ast.expr]:
                 return args
             due = f"{function.least} argument{'s' * (function.least > 1)}"
             raise ExpressionError(f"{name} takes {due}, found {len(args)}", offset)
-        case ast.Call(func=ast.Name(id=name)):
+        case ast.Call(func=ast.Name(id=name)) if name not in FUNCTIONS:
             nearest = did_you_mean(name, FUNCTIONS)
             raise ExpressionError(f"no function {name!r}{nearest}; there is: {', '.join(FUNCTIONS)}", offset)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):

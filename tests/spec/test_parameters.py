@@ -1,0 +1,131 @@
+"""Machine files: values with sources into a flat record."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from patterns.errors import SpecError, UnknownName, UserError
+from patterns.parameters import COMMAND_LINE, Parameters, Published, read_parameters
+
+
+@dataclass(frozen=True)
+class Machine:
+    cores: int
+    clock_hz: int
+    hbm_bytes_per_s: float
+    launch_ps: int
+    flops_per_cycle: tuple[tuple[str, int], ...]
+    grid: tuple[int, int]
+    kind: str
+    sparse: bool
+    mode: Literal["fast", "slow"]
+    reserved_bytes: int = field(default=0, metadata={"zero": True})
+    byte_joules: float | None = None
+    names: tuple[str, ...] = ()
+
+
+TEXT = """
+# Comments are for people.
+cores: {value: 010, source: white paper}
+clock_hz: {value: 1.83 GHz, source: lecture, note: "boost: not sustained"}
+hbm_bytes_per_s:
+  value: 3.35 TB/s
+  source: data sheet
+  alternatives:
+    - {value: 3.2 TB/s, source: measured, note: STREAM}
+    - {value: 3 TB/s, source: guessed}
+launch_ps: {value: 2.1 us, source: measured}
+flops_per_cycle: {value: {bf16: 4096 FLOP/cycle, fp8: 8192 FLOP/cycle}, source: lecture}
+grid: {value: [16, 8], source: slide 47}
+kind: {value: no, source: on}
+sparse: {value: true, source: x}
+mode: {value: slow, source: x}
+reserved_bytes: {value: 0 B, source: x}
+byte_joules: {value: 4 pJ, source: x}
+"""
+
+
+def read(text: str, folder: Path, **overrides: str) -> Parameters[Machine]:
+    file = folder / "machine.yaml"
+    file.write_text(text, encoding="utf-8")
+    return read_parameters(file, Machine, overrides)
+
+
+def test_values_and_where_they_are_from(tmp_path: Path) -> None:
+    found = read(TEXT, tmp_path)
+    flops = (("bf16", 4096), ("fp8", 8192))
+    assert found.values == Machine(
+        10, 1_830_000_000, 3.35e12, 2_100_000, flops, (16, 8), "no", True, "slow", 0, 4e-12, ()
+    )
+    assert isinstance(found.values.hbm_bytes_per_s, float)
+    sources = dict(found.sources)
+    assert list(sources) == list(Machine.__dataclass_fields__)
+    assert sources["cores"] == "white paper"
+    assert sources["names"] == "not in the file: the default"
+    origin = {origin.field: origin for origin in found.origins}["hbm_bytes_per_s"]
+    assert origin.used == Published(3.35e12, "3.35 TB/s", "data sheet")
+    assert origin.alternatives == (
+        Published(3.2e12, "3.2 TB/s", "measured", "STREAM"),
+        Published(3e12, "3 TB/s", "guessed"),
+    )
+
+
+def test_overrides_are_read_like_the_file_and_say_where_they_are_from(tmp_path: Path) -> None:
+    found = read(TEXT, tmp_path, cores="20", hbm_bytes_per_s="1 TB/s", grid="[2, 3]", mode="fast", kind="x y")
+    assert (found.values.cores, found.values.hbm_bytes_per_s, found.values.grid) == (20, 1e12, (2, 3))
+    assert (found.values.mode, found.values.kind) == ("fast", "x y")
+    assert dict(found.sources)["cores"] == COMMAND_LINE
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("hbm_bytes_per_s", "3.35", "--set hbm_bytes_per_s:1:1: a unit is due, found the bare number 3.35"),
+        ("cores", "0", "--set cores:1:1: must be finite and greater than 0, found 0"),
+        ("cores", "1e3", "a whole number is due, found the number 1000.0 (written 1e3); write 1000"),
+        ("cores", "no", "a whole number is due, found the text 'no'"),
+        ("cores", "true", "a whole number is due, found true"),
+        ("cores", " ", "--set cores= has no value"),
+        ("cores", "~", "--set cores:1:1: the file is empty"),
+        ("grid", "[2, 0]", "--set grid:1:5: 1: must be finite and greater than 0"),
+        ("grid", "[2, ", "--set grid:2:1: not YAML"),
+        ("mode", "fats", "one of fast, slow is due, found the text 'fats' (did you mean 'fast'?)"),
+        ("sparse", "yes", "true or false is due, found the text 'yes'"),
+        ("byte_joules", "4", "a unit is due"),
+    ],
+)
+def test_a_wrong_override(tmp_path: Path, name: str, text: str, message: str) -> None:
+    with pytest.raises(UserError) as caught:
+        read(TEXT, tmp_path, **{name: text})
+    assert message in str(caught.value)
+
+
+def test_an_override_of_no_parameter(tmp_path: Path) -> None:
+    with pytest.raises(UnknownName, match=r"unknown parameter 'core' \(did you mean 'cores'\?\)"):
+        read(TEXT, tmp_path, core="3")
+
+
+def test_every_mistake_is_told_with_its_place(tmp_path: Path) -> None:
+    wrong = TEXT.replace("010", "-1").replace("2.1 us", "2.1").replace("mode:", "mood:").replace("[16, 8]", "[16]")
+    with pytest.raises(SpecError) as caught:
+        read(wrong, tmp_path)
+    told = [(mistake.line, mistake.path) for mistake in caught.value.mistakes]
+    # Line 3 has two: the missing `mode` is told where the mapping begins.
+    assert told == [(3, ""), (3, "cores.value"), (11, "launch_ps.value"), (13, "grid.value"), (16, "mood")]
+
+
+@given(st.text("0123456789.-+eE kMGTi B/s[]{}:,&*~nofaultrue\"'", max_size=30))
+def test_any_value_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
+    folder = tmp_path_factory.getbasetemp()
+    for name in ("cores", "clock_hz", "flops_per_cycle", "grid", "byte_joules", "names"):
+        try:
+            values = read(TEXT, folder, **{name: text}).values
+        except UserError:
+            continue
+        assert getattr(values, name) is not None
