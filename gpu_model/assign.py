@@ -1,0 +1,128 @@
+"""Tiles given to SMs: the Work of the SM with the most of them, at its share of the memory in every wave."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gpu_model.cuts import Amounts, Priced
+from gpu_model.machine import Machine
+from gpu_model.price import (
+    Transfer,
+    hbm_cycles,
+    network_cycles,
+    path_cycles,
+    special_cycles,
+    vector_cycles,
+)
+from gpu_model.traffic import Moved
+from gpu_model.work import Use, Wave, Work
+from patterns.kind import has
+
+
+@dataclass(frozen=True)
+class Transfers:
+    """What one step loads and one tile stores."""
+
+    load: Transfer
+    store: Transfer
+    steps: int
+
+
+def work_of(name: str, cuts: Sequence[Priced], total: Moved, machine: Machine, members: int = 1) -> Work:
+    """The busiest SM. Spaces side by side share the grid: their tiles are counted together, the dearest stands for all.
+
+    members: GPUs that an all_reduce sums over.
+    """
+    tiles = sum(priced.cut.tiles for priced in cuts)
+    used = Sharing(min(tiles, machine.sm_count), members)
+    dearest = max(cuts, key=lambda priced: _tile_cycles(priced, machine, used))
+    cut = dearest.cut
+    most_loaded = max(priced.cut.tile_bytes for priced in cuts)
+    most_stored = max(priced.cut.out_bytes for priced in cuts)
+    transfers = Transfers(
+        Transfer(most_loaded, cut.steps_per_tile, total.hbm_read, total.loaded),
+        Transfer(most_stored, 1, total.hbm_written, total.stored),
+        cut.steps_per_tile,
+    )
+    # A row is found by its index, which is loaded before it; a sum over members is a scatter and a gather.
+    lookups = 2 if any(has(node, "indexes") for priced in cuts for node in priced.cut.space.nodes) else 1
+    hops = 2 if dearest.total.network_bytes and members > 1 else 0
+    return Work(
+        name=name,
+        waves=waves(tiles, transfers, machine),
+        steps=cut.steps_per_tile,
+        slot_bytes=cut.step_bytes,
+        held_bytes=cut.held_bytes,
+        step=tuple(use for amounts in dearest.step for use in uses(amounts, machine, used)),
+        finish=uses(dearest.finish, machine, used),
+        latency_cycles=machine.load_latency_cycles * lookups + machine.network_latency_cycles * hops,
+        out_bytes=cut.out_bytes,
+        accumulators=cut.accumulators,
+    )
+
+
+@dataclass(frozen=True)
+class Sharing:
+    """SMs that share the network, and GPUs that sum over it."""
+
+    active_sms: int
+    members: int = 1
+
+
+def _tile_cycles(priced: Priced, machine: Machine, used: Sharing) -> int:
+    """Cycles that one tile computes."""
+    step = sum(use.cycles for amounts in priced.step for use in uses(amounts, machine, used))
+    return step * priced.cut.steps_per_tile + sum(use.cycles for use in uses(priced.finish, machine, used))
+
+
+def uses(amounts: Amounts, machine: Machine, used: Sharing) -> tuple[Use, ...]:
+    """Amounts as uses of units, those of no cycles left out: matrix, special, vector, then the network."""
+    sent = sent_bytes(amounts.network_bytes, used.members)
+    on_link = network_cycles(machine, sent, used.active_sms)
+    listed = (
+        Use("tc", amounts.matrix_cycles, "mma", (("matrix_flops", amounts.matrix_flops),)),
+        Use(
+            "special", special_cycles(machine, amounts.special_ops), "special", (("special_ops", amounts.special_ops),)
+        ),
+        Use("vector", vector_cycles(machine, amounts.vector_ops), "vector", (("vector_ops", amounts.vector_ops),)),
+        Use("link", on_link, "send", (("network_bytes", sent),)),
+    )
+    return tuple(use for use in listed if use.cycles)
+
+
+def sent_bytes(payload_bytes: int, members: int) -> int:
+    """What each member of a ring sends for an all_reduce: 2 (members - 1) / members of the payload, rounded up."""
+    return -(-2 * (members - 1) * payload_bytes // members)
+
+
+def waves(tiles: int, transfers: Transfers, machine: Machine) -> tuple[Wave, ...]:
+    """Full waves with every SM at work, then the rest of the tiles on as many SMs, which share the memory."""
+    full, rest = divmod(tiles, machine.sm_count)
+    sets = [(full, machine.sm_count)] if full else []
+    sets += [(1, rest)] if rest else []
+    together = hbm_limits(transfers, sets[0][1], machine)
+    return tuple(_wave(count, active, transfers, machine, together) for count, active in sets)
+
+
+def hbm_limits(transfers: Transfers, active: int, machine: Machine) -> bool:
+    """Whether a tile's loads and its store take longer on the HBM, which they share, than each on its own path."""
+    loads = path_cycles(machine, transfers.load, active, machine.load_bytes_per_cycle) * transfers.steps
+    store = path_cycles(machine, transfers.store, active, machine.store_bytes_per_cycle)
+    shared = hbm_cycles(machine, transfers.load, active) * transfers.steps + hbm_cycles(
+        machine, transfers.store, active
+    )
+    return shared > max(loads, store)
+
+
+def _wave(tiles: int, active: int, transfers: Transfers, machine: Machine, together: bool) -> Wave:
+    def use(transfer: Transfer, unit: str, port: int) -> Use:
+        cycles = hbm_cycles(machine, transfer, active) if together else path_cycles(machine, transfer, active, port)
+        counts = (("hbm_bytes", transfer.hbm_bytes), ("l2_bytes", transfer.num_bytes // transfer.count))
+        return Use("hbm" if together else unit, cycles, unit, counts)
+
+    return Wave(
+        tiles,
+        use(transfers.load, "load", machine.load_bytes_per_cycle),
+        use(transfers.store, "store", machine.store_bytes_per_cycle),
+    )

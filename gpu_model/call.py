@@ -1,0 +1,99 @@
+"""A laid-out kernel as a Call: its Program, its tiling, and what it moves and computes on the whole GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gpu_model.assign import sent_bytes
+from gpu_model.combine import Combine
+from gpu_model.cuts import Amounts, Cut
+from gpu_model.legal import Group
+from gpu_model.machine import Machine
+from gpu_model.schedule import schedule_named
+from gpu_model.tile import STREAMING, Chosen
+from gpu_model.traffic import Moved
+from gpu_model.work import Choice, Work
+from patterns.graph import Block
+from patterns.pipeline.program import Program
+from patterns.plan import Call, Level, Nest, Resource, Tiling
+
+
+def call_of(name: str, block: Block, group: Group, chosen: Chosen, members: int, machine: Machine) -> Call:
+    """The kernel of a group."""
+    amounts = sum((priced.total for priced in chosen.cuts), Amounts())
+    cuts = tuple(priced.cut for priced in chosen.cuts)
+    return Call(
+        name=name,
+        block=block.name,
+        nodes=tuple(node.name for cut in cuts for node in cut.space.nodes),
+        tiling=tiling_of(cuts, group.online),
+        program=_program(name, chosen.work, chosen.schedule, chosen.choice, machine),
+        clock_hz=machine.clock_hz,
+        count=block.count,
+        collective=amounts.network_bytes > 0,
+        work=_work(amounts, chosen.total, members),
+        traffic=_traffic(amounts, chosen.total, members),
+        schedule=_described(chosen.schedule, chosen.choice),
+        reason=group.reason,
+    )
+
+
+def combine_call(name: str, block: Block, of: Call, combine: Combine, machine: Machine) -> Call:
+    """The kernel that puts the parts of a split call together."""
+    return Call(
+        name=name,
+        block=block.name,
+        nodes=(),
+        tiling=Tiling(),
+        program=_program(name, combine.work, STREAMING, combine.choice, machine),
+        clock_hz=machine.clock_hz,
+        count=block.count,
+        combines=of.name,
+        work=_work(combine.amounts, combine.total, 1),
+        traffic=_traffic(combine.amounts, combine.total, 1),
+        schedule=_described(STREAMING, combine.choice),
+        reason=f"puts together the parts of {of.name}, which are there because its tiles alone leave SMs idle",
+    )
+
+
+def tiling_of(cuts: Sequence[Cut], online: Sequence[str]) -> Tiling:
+    """The loops of a kernel: over free dims, then over reduced ones; a nest for each space where there are several.
+
+    Steps over online dims are within a part: a part is computed as if it were all there is.
+    """
+    if len(cuts) > 1:
+        return Tiling(
+            nests=tuple(Nest(tuple(n.name for n in cut.space.nodes), tiling_of([cut], online)) for cut in cuts)
+        )
+    cut = cuts[0]
+    steps = tuple(step for step in cut.steps if step.dim not in online)
+    splits = tuple((dim, cut.parts) for dim in online) if cut.parts > 1 else ()
+    return Tiling((*cut.loops, *steps), splits)
+
+
+def _program(name: str, work: Work, schedule: str, choice: Choice, machine: Machine) -> Program:
+    return schedule_named(schedule).program(work.named(name), choice, machine)
+
+
+def _described(schedule: str, choice: Choice) -> str:
+    return f"{schedule} ({choice.slots} slots, {choice.loader})"
+
+
+def _work(amounts: Amounts, total: Moved, members: int) -> tuple[tuple[Resource, int], ...]:
+    return (
+        ("matrix_flops", amounts.matrix_flops),
+        ("vector_ops", amounts.vector_ops),
+        ("special_ops", amounts.special_ops),
+        ("hbm_bytes", total.hbm_read + total.hbm_written),
+        # The L2's rate is that of reads; writes go the other way.
+        ("l2_bytes", total.loaded),
+        ("network_bytes", sent_bytes(amounts.network_bytes, members)),
+    )
+
+
+def _traffic(amounts: Amounts, total: Moved, members: int) -> tuple[tuple[Level, int], ...]:
+    return (
+        ("hbm", total.hbm_read + total.hbm_written),
+        ("l2", total.loaded + total.stored),
+        ("network", sent_bytes(amounts.network_bytes, members)),
+    )

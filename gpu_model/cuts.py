@@ -1,0 +1,163 @@
+"""A space cut into tiles, and what one tile asks of an SM: bytes, matrix cycles, ops."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+
+from gpu_model.machine import Machine
+from gpu_model.price import Mma, mma
+from gpu_model.space import Product, Space, steps_of, tile_sizes
+from patterns.axes import points
+from patterns.count import node_demand, node_dims
+from patterns.graph import Node
+from patterns.kind import has
+from patterns.plan import Tile
+
+PARTIAL_BYTES = 4
+# Of every row of an online kernel's part: its greatest score and its sum.
+ONLINE_VALUES = 2
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A space in tiles: `loops` over free dims, `steps` over stepped ones inside; `parts` share a tile's steps."""
+
+    space: Space
+    loops: tuple[Tile, ...]
+    steps: tuple[Tile, ...] = ()
+    parts: int = 1
+
+    @cached_property
+    def sizes(self) -> dict[str, int]:
+        """Extents of a full tile in one step."""
+        return tile_sizes((*self.loops, *self.steps), self.space.sizes)
+
+    @cached_property
+    def tiles(self) -> int:
+        """Tiles, each part counted."""
+        return prod(steps_of(loop, self.space.sizes) for loop in self.loops) * self.parts
+
+    @cached_property
+    def steps_per_tile(self) -> int:
+        """Steps of one tile, or of the longest part of it."""
+        return -(-prod(steps_of(step, self.space.sizes) for step in self.steps) // self.parts)
+
+    @cached_property
+    def step_bytes(self) -> int:
+        """Bytes that change from step to step."""
+        return sum(access.num_bytes(self.sizes) for access in self.space.reads if self._stepped(access.dims))
+
+    @cached_property
+    def held_bytes(self) -> int:
+        """Bytes that a tile loads once and holds."""
+        return sum(access.num_bytes(self.sizes) for access in self.space.reads) - self.step_bytes
+
+    @cached_property
+    def tile_bytes(self) -> int:
+        """Bytes through the SM's port for all of a tile's loads."""
+        return self.step_bytes * self.steps_per_tile + self.held_bytes
+
+    @cached_property
+    def out_bytes(self) -> int:
+        """Bytes that a tile stores. Parts store what they summed up in fp32, and what rescales it."""
+        if self.parts == 1:
+            return sum(access.num_bytes(self.sizes) for access in self.space.writes)
+        product = self.space.products[-1]
+        rows = points((*product.batch, *product.rows), self.sizes)
+        values = points((*product.batch, *product.rows, *product.columns), self.sizes)
+        return (values + ONLINE_VALUES * rows) * PARTIAL_BYTES
+
+    @cached_property
+    def accumulators(self) -> int:
+        """fp32 values of one tile's matrix results that stay in registers."""
+        return sum(points((*p.batch, *p.rows, *p.columns), self.sizes) for p in self.space.products)
+
+    def in_step(self, node: Node) -> bool:
+        """Whether a node runs in every step, not once at a tile's end."""
+        return not self.steps or self._stepped(node_dims(self.space.graph, node))
+
+    def _stepped(self, dims: Sequence[str]) -> bool:
+        return not self.steps or any(step.dim in dims for step in self.steps)
+
+
+@dataclass(frozen=True)
+class Amounts:
+    """What tiles ask of the units: matrix cycles and FLOPs as issued, ops, payload bytes."""
+
+    matrix_cycles: int = 0
+    matrix_flops: int = 0
+    vector_ops: int = 0
+    special_ops: int = 0
+    network_bytes: int = 0
+
+    def __add__(self, other: Amounts) -> Amounts:
+        return Amounts(
+            self.matrix_cycles + other.matrix_cycles,
+            self.matrix_flops + other.matrix_flops,
+            self.vector_ops + other.vector_ops,
+            self.special_ops + other.special_ops,
+            self.network_bytes + other.network_bytes,
+        )
+
+    def times(self, count: int) -> Amounts:
+        """So many of them."""
+        return Amounts(
+            self.matrix_cycles * count,
+            self.matrix_flops * count,
+            self.vector_ops * count,
+            self.special_ops * count,
+            self.network_bytes * count,
+        )
+
+
+@dataclass(frozen=True)
+class Priced:
+    """A cut with what one step and one end of a tile ask: several amounts where matrix and other work alternate."""
+
+    cut: Cut
+    step: tuple[Amounts, ...]
+    finish: Amounts
+
+    @cached_property
+    def total(self) -> Amounts:
+        """All tiles, as issued."""
+        return (sum(self.step, Amounts()).times(self.cut.steps_per_tile) + self.finish).times(self.cut.tiles)
+
+
+def price_cut(cut: Cut, machine: Machine) -> Priced:
+    """What the tiles of a cut ask of an SM's units."""
+    step: list[Amounts] = []
+    finish = Amounts(vector_ops=_conversions(cut))
+    for node in cut.space.nodes:
+        amounts = _amounts(cut, node, machine)
+        if not cut.in_step(node):
+            finish += amounts
+        elif not step or (amounts.matrix_cycles and step[-1] != Amounts()):
+            step.append(amounts)
+        else:
+            step[-1] += amounts
+    return Priced(cut, tuple(step), finish)
+
+
+def _amounts(cut: Cut, node: Node, machine: Machine) -> Amounts:
+    demand = node_demand(cut.space.graph, node, cut.sizes)
+    product = next((p for p in cut.space.products if p.node == node.name), None)
+    issued = mma_of(cut, product, machine) if product else Mma(0, 0)
+    return Amounts(issued.cycles, issued.flops, demand.vector_ops, demand.special_ops, demand.network_bytes)
+
+
+def mma_of(cut: Cut, product: Product, machine: Machine) -> Mma:
+    """One step of a matrix product."""
+    sizes = cut.sizes
+    rows, columns, inner = (points(dims, sizes) for dims in (product.rows, product.columns, product.inner))
+    return mma(machine, rows, columns, inner, product.dtype, points(product.batch, sizes))
+
+
+def _conversions(cut: Cut) -> int:
+    """Accumulators that become elements of a result: one vector op each."""
+    kept = {access.tensor for access in cut.space.writes}
+    made = [cut.space.graph.tensor_named[node.writes] for node in cut.space.nodes if has(node, "contracts")]
+    return sum(points(tensor.dims, cut.sizes) for tensor in made if tensor.name in kept)

@@ -1,0 +1,140 @@
+"""The kernels of tuned libraries, as rules on traits and structure; no operator of any model is named here.
+
+In order: elementwise chains; softmax between two matrix products with both (an attention kernel); a reduce with the
+elementwise nodes around it (a norm, a softmax); matrix products of the same input, side by side; elementwise nodes
+with the gather or scatter they feed or read; elementwise kernels side by side that share an input.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from gpu_model.fusion.operator import elementwise, join_chains, read_as_strides
+from gpu_model.legal import Group, Grouping
+from gpu_model.space import product_of
+from patterns.graph import Node
+from patterns.kind import has
+
+RANK = 2
+
+
+def fuse(grouping: Grouping) -> None:
+    """Apply the rules, each to what those before it left."""
+    join_chains(grouping)
+    read_as_strides(grouping)
+    join_attention(grouping)
+    join_rows(grouping)
+    join_siblings(grouping)
+    join_indexed(grouping)
+    join_side_by_side(grouping)
+
+
+def join_attention(grouping: Grouping) -> None:
+    """mm, then a chain with reduces over dims of its result, then an mm that sums those dims: one online kernel."""
+    for node in grouping.block.nodes:
+        if not has(node, "contracts"):
+            continue
+        for name in node.reads[:2]:
+            between = list(_between_products(grouping, name))
+            reduced = {frozenset(n.over) for group in between for n in group.nodes if has(n, "reduces")}
+            firsts = _feeding(grouping, between)
+            if len(firsts) == 1 and reduced == {frozenset(node.over)} and _computes(firsts[0], node.over, grouping):
+                parts = (*firsts, *between, grouping.of[node.name])
+                hides = [n.writes for part in parts for n in part.nodes if n is not node]
+                grouping.join(parts, "a softmax between two matrix products, online", online=node.over, hides=hides)
+
+
+def _between_products(grouping: Grouping, name: str) -> Iterator[Group]:
+    """Elementwise kernels and reduces from which a tensor comes, back to the first of other sorts."""
+    seen: set[int] = set()
+    todo = [name]
+    while todo:
+        group = grouping.maker(todo.pop())
+        if group is not None and id(group) not in seen and all(_in_between(node) for node in group.nodes):
+            seen.add(id(group))
+            todo += [read for node in group.nodes for read in node.reads]
+            yield group
+
+
+def _in_between(node: Node) -> bool:
+    return has(node, "elementwise") or has(node, "reduces") or has(node, "moves")
+
+
+def _feeding(grouping: Grouping, groups: Sequence[Group]) -> list[Group]:
+    """Kernels of other sorts in this block that these read."""
+    inside = {id(group) for group in groups}
+    reads = (name for group in groups for node in group.nodes for name in node.reads)
+    makers = (grouping.maker(name) for name in reads)
+    found = {id(maker): maker for maker in makers if maker is not None and id(maker) not in inside}
+    return list(found.values())
+
+
+def _computes(group: Group, dims: Iterable[str], grouping: Grouping) -> bool:
+    """Whether a kernel is an mm whose columns or rows are these dims."""
+    products = [product_of(grouping.graph, node) for node in group.nodes if has(node, "contracts")]
+    return len(products) == 1 and set(dims) in (set(products[0].columns), set(products[0].rows))
+
+
+def join_rows(grouping: Grouping) -> None:
+    """A reduce joins the elementwise kernels that feed it and read it, if all reduces of both are over the same dims."""
+    for node in grouping.block.nodes:
+        if not has(node, "reduces"):
+            continue
+        makers = [grouping.maker(name) for name in node.reads]
+        for other in (*makers, *grouping.readers(node.writes)):
+            if other is not None and _same_rows(other, node):
+                grouping.join((grouping.of[node.name], other), "a reduce with the elementwise nodes around it")
+
+
+def _same_rows(group: Group, node: Node) -> bool:
+    alike = all(set(other.over) == set(node.over) for other in group.nodes if other.over)
+    return alike and all(_in_between(other) for other in group.nodes)
+
+
+def join_siblings(grouping: Grouping) -> None:
+    """Matrix products that read the same tensor and sum the same dims become one, in sets that are independent."""
+    for first in grouping.block.nodes:
+        if not _is_product(grouping.of[first.name]):
+            continue
+        for name in first.reads:
+            for other in grouping.readers(name):
+                ours = grouping.of[first.name]
+                if other is not ours and _is_product(other) and _sums(other) == _sums(ours):
+                    grouping.join((ours, other), "matrix products of the same input, side by side")
+
+
+def _is_product(group: Group) -> bool:
+    return all(has(node, "contracts") or has(node, "moves") for node in group.nodes) and not _only_moves(group)
+
+
+def _only_moves(group: Group) -> bool:
+    return all(has(node, "moves") for node in group.nodes)
+
+
+def _sums(group: Group) -> set[frozenset[str]]:
+    return {frozenset(node.over) for node in group.nodes if has(node, "contracts")}
+
+
+def join_indexed(grouping: Grouping) -> None:
+    """A gather or scatter joins the elementwise kernels that make its rows or read them."""
+    for node in grouping.block.nodes:
+        if not has(node, "indexes"):
+            continue
+        rows = (grouping.maker(name) for name in node.reads)
+        for other in (*rows, *grouping.readers(node.writes)):
+            if other is not None and elementwise(other):
+                grouping.join((grouping.of[node.name], other), "elementwise nodes with the rows they move")
+
+
+def join_side_by_side(grouping: Grouping) -> None:
+    """Kernels of elementwise and indexed nodes that share an input and do not need each other become one."""
+    for node in grouping.block.nodes:
+        for name in node.reads:
+            for other in grouping.readers(name):
+                ours = grouping.of[node.name]
+                if other is not ours and _light(ours) and _light(other):
+                    grouping.join((ours, other), "elementwise and indexed nodes that share an input")
+
+
+def _light(group: Group) -> bool:
+    return all(has(node, "elementwise") or has(node, "indexes") or has(node, "moves") for node in group.nodes)

@@ -1,0 +1,12 @@
+"""One kernel for each node: nothing is fused."""
+
+from __future__ import annotations
+
+from gpu_model.legal import Grouping
+
+# How much a policy fuses, for listing them in order.
+RANK = 0
+
+
+def fuse(grouping: Grouping) -> None:
+    """Leave every node by itself."""

@@ -1,0 +1,162 @@
+"""Which nodes may become one kernel. Every policy asks here, and every refusal has its reason in words."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from gpu_model.machine import Machine
+from gpu_model.space import spaces_of
+from patterns.count import hidden
+from patterns.graph import Block, Graph, Node
+from patterns.online import why_not_split
+from patterns.plan import Refusal
+
+
+@dataclass(frozen=True)
+class Group:
+    """Nodes of a block that become one kernel, in the order of the block, and by what rule.
+
+    online: reduced dims that are taken in parts although their result is read together with them again: what was
+    added up so far is rescaled (an attention kernel).
+    """
+
+    nodes: tuple[Node, ...]
+    reason: str
+    online: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the nodes."""
+        return tuple(node.name for node in self.nodes)
+
+
+@dataclass
+class Grouping:
+    """The groups of a block while a policy joins them. It starts with one node in each."""
+
+    graph: Graph
+    block: Block
+    machine: Machine
+    of: dict[str, Group] = field(default_factory=dict)
+    refused: list[Refusal] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.of = {node.name: Group((node,), "one node") for node in self.block.nodes}
+        self._maker = {node.writes: node.name for node in self.block.nodes}
+        self._readers = _readers(self.block)
+        self._position = {node.name: at for at, node in enumerate(self.block.nodes)}
+
+    def groups(self) -> tuple[Group, ...]:
+        """The groups by their first nodes."""
+        return tuple({id(group): group for group in self.of.values()}.values())
+
+    def maker(self, tensor: str) -> Group | None:
+        """The group in this block that makes a tensor."""
+        return self.of[self._maker[tensor]] if tensor in self._maker else None
+
+    def readers(self, tensor: str) -> tuple[Group, ...]:
+        """The groups in this block that read a tensor."""
+        found = (self.of[name] for name in self._readers.get(tensor, ()))
+        return tuple({id(group): group for group in found}.values())
+
+    def join(
+        self, parts: Iterable[Group], reason: str, *, online: tuple[str, ...] = (), hides: Iterable[str] = ()
+    ) -> Group | None:
+        """The parts as one group, or None, with the refusal noted, where that is not legal."""
+        distinct = {id(part): part for part in parts}.values()
+        nodes = tuple(sorted((n for part in distinct for n in part.nodes), key=lambda node: self._position[node.name]))
+        group = Group(nodes, reason, online)
+        if len(distinct) > 1:
+            why = self.refusal(group, hides)
+            if why:
+                self.refused.append(Refusal(group.names, why))
+                return None
+        self.of.update((node.name, group) for node in nodes)
+        return group
+
+    def refusal(self, group: Group, hides: Iterable[str] = ()) -> str:
+        """Why a group is not legal, '' if it is. hides: tensors that must not be needed outside."""
+        seen = sorted(set(hides) - hidden(self.graph, group.names))
+        if seen:
+            return f"{seen[0]} is needed outside: {_who_needs(self.graph, seen[0], group.names)}"
+        way = self.way_back(group)
+        if way:
+            return f"the path {' -> '.join(way)} leaves the kernel and comes back"
+        return self.not_online(group) or self.misfit(group)
+
+    def not_online(self, group: Group) -> str:
+        """Why reduced dims cannot be taken in parts and rescaled, '' if they can (or need not)."""
+        visible = frozenset(node.writes for node in group.nodes) - hidden(self.graph, group.names)
+        reasons = (why_not_split(self.graph, group.nodes, dim, visible) for dim in group.online)
+        return next((reason for reason in reasons if reason), "")
+
+    def misfit(self, group: Group) -> str:
+        """Why the working set of a group's smallest tile does not fit, '' if it does."""
+        available = self.machine.smem_bytes_per_cta
+        for space in spaces_of(self.graph, group.nodes, group.online):
+            needed = space.least_bytes()
+            if needed > available:
+                whole = [
+                    dim
+                    for dim in self.graph.sizes
+                    if dim in _dims(space.reads) and dim not in space.free + space.stepped
+                ]
+                return (
+                    f"its smallest tile has {needed:,} bytes with {', '.join(whole) or 'nothing'} whole, "
+                    f"and shared memory holds {available:,}"
+                )
+        return ""
+
+    def way_back(self, group: Group) -> tuple[str, ...]:
+        """A path of nodes that leaves the group and enters it again, () if there is none. Other groups are one step."""
+        inside = set(group.names)
+        came_from: dict[str, str] = {}
+        todo = [node.name for node in group.nodes]
+        while todo:
+            name = todo.pop()
+            for reader in self._after(name, inside):
+                if reader in inside and name not in inside:
+                    return self._path(came_from, name, reader)
+                if reader not in inside and reader not in came_from:
+                    came_from[reader] = name
+                    todo += self._together(reader, came_from)
+        return ()
+
+    def _after(self, name: str, inside: Collection[str]) -> Iterator[str]:
+        """Nodes that read what a node makes; from inside the group only those outside."""
+        node = self.block.nodes[self._position[name]]
+        readers = self._readers.get(node.writes, ())
+        return (reader for reader in readers if name not in inside or reader not in inside)
+
+    def _together(self, name: str, came_from: dict[str, str]) -> list[str]:
+        """The node and the others of its kernel: who enters a kernel can leave by any of its results."""
+        others = [node.name for node in self.of[name].nodes if node.name not in came_from]
+        came_from.update((other, name) for other in others)
+        return [name, *others]
+
+    def _path(self, came_from: dict[str, str], last: str, end: str) -> tuple[str, ...]:
+        path = [end, last]
+        while path[-1] in came_from:
+            path.append(came_from[path[-1]])
+        return tuple(reversed(path))
+
+
+def _readers(block: Block) -> dict[str, tuple[str, ...]]:
+    readers: dict[str, list[str]] = {}
+    for node in block.nodes:
+        for name in dict.fromkeys(node.reads):
+            readers.setdefault(name, []).append(node.name)
+    return {name: tuple(names) for name, names in readers.items()}
+
+
+def _dims(accesses: Iterable[object]) -> set[str]:
+    return {dim for access in accesses for dim in getattr(access, "dims", ())}
+
+
+def _who_needs(graph: Graph, tensor: str, inside: Sequence[str]) -> str:
+    readers = [name for name in graph.readers(tensor) if name not in inside]
+    if readers:
+        return f"{readers[0]} reads it"
+    carried = any(tensor == result for block in graph.blocks for _, result in block.carried)
+    return "the next execution of its block reads it" if carried else "it is a result"

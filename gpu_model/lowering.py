@@ -1,0 +1,121 @@
+"""From a Graph to a Plan: fuse nodes into kernels, cut them into tiles, give them a schedule, and launch them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from gpu_model.call import call_of, combine_call
+from gpu_model.combine import choose_parts
+from gpu_model.launch import launch_cost
+from gpu_model.legal import Group
+from gpu_model.machine import Machine
+from gpu_model.policy import kernels, policy_named
+from gpu_model.rates import rates
+from gpu_model.schedule import AUTO, tried_for_products
+from gpu_model.space import spaces_of
+from gpu_model.tile import Asked, Options, choose, options_of
+from patterns.count import group_traffic, parameter_bytes, state_capacity_bytes
+from patterns.errors import DoesNotFit
+from patterns.graph import Block, Graph
+from patterns.kind import has
+from patterns.plan import Call, Plan
+from patterns.units import cycles_of_ps
+
+
+@dataclass(frozen=True)
+class _Ask:
+    """What a user asks of all kernels alike."""
+
+    machine: Machine
+    for_products: tuple[str, ...]
+    options: Options
+    gap_cycles: int
+
+
+def lower(
+    graph: Graph,
+    machine: Machine,
+    *,
+    policy: str = "library",
+    schedule: str = AUTO,
+    launch: str = "stream",
+    members: int = 1,
+    options: Mapping[str, int | str] | None = None,
+) -> Plan:
+    """The graph as a sequence of kernels. `members` GPUs run it together; the graph is that of one of them.
+
+    schedule and options (see tile.OPTION_NAMES) are for matrix products; other kernels stream.
+    Raises UnknownName, UserError, and DoesNotFit, which says what would fit.
+    """
+    # 1. Names and options first: a mistake in them is told before any work.
+    how, cost = policy_named(policy), launch_cost(launch, machine)
+    gap_cycles = cycles_of_ps(cost.device_ps, machine.clock_hz)
+    ask = _Ask(machine, tried_for_products(schedule), options_of(options or {}), gap_cycles)
+    # 2. The graph must fit the memory.
+    warnings = [*_too_large(graph, machine)]
+    # 3. Fuse each block's nodes into kernels.
+    fused = [(block, *kernels(graph, block, machine, how)) for block in graph.blocks]
+    # 4. Lay each kernel out, and launch it as often as its block is run.
+    calls: list[Call] = []
+    for block, groups, _ in fused:
+        for group in groups:
+            made, warned = _calls(graph, block, group, ask)
+            calls += made
+            warnings += warned
+    # 5. Together they are the plan.
+    return Plan(
+        machine=machine.name,
+        family="gpu",
+        mode=policy,
+        members=members,
+        graph=graph,
+        calls=tuple(calls),
+        launch=cost,
+        rates=rates(graph, machine),
+        refusals=tuple(refusal for _, _, refused in fused for refusal in refused),
+        warnings=tuple(dict.fromkeys(warnings)),
+    )
+
+
+def _calls(graph: Graph, block: Block, group: Group, ask: _Ask) -> tuple[list[Call], list[str]]:
+    """A kernel's call, and that of the kernel which puts its parts together if it has some; and warnings."""
+    name = call_name(block, group)
+    asked = Asked(
+        what=name,
+        spaces=spaces_of(graph, group.nodes, group.online),
+        whole=group_traffic(graph, block.name, group.names),
+        for_products=ask.for_products,
+        options=ask.options,
+        members=_members(graph, group),
+        online=bool(group.online),
+    )
+    chosen, combine = (
+        choose_parts(asked, ask.machine, ask.gap_cycles) if asked.online else (choose(asked, ask.machine), None)
+    )
+    call = call_of(name, block, group, chosen, asked.members, ask.machine)
+    calls = [call] if combine is None else [call, combine_call(f"{name}.combine", block, call, combine, ask.machine)]
+    return calls, [str(chosen.misfit)] if chosen.misfit else []
+
+
+def call_name(block: Block, group: Group) -> str:
+    """Block and nodes of a kernel: the first and the last name, or the only one."""
+    first, last = group.names[0], group.names[-1]
+    return f"{block.name}.{first}" if first == last else f"{block.name}.{first}..{last}"
+
+
+def _members(graph: Graph, group: Group) -> int:
+    """GPUs that the kernel's collective sums over: the extent that it names; 1 if it has none."""
+    return max((graph.sizes[node.along] for node in group.nodes if has(node, "communicates")), default=1)
+
+
+def _too_large(graph: Graph, machine: Machine) -> Iterator[str]:
+    """Raises DoesNotFit, or warns, where weights and states are more than the memory of one GPU."""
+    needed = parameter_bytes(graph) + state_capacity_bytes(graph)
+    if needed > machine.hbm_bytes:
+        members = -(-needed // machine.hbm_bytes)
+        help_text = f"{members} GPUs would hold their parts"
+        misfit = DoesNotFit(f"{graph.name} on {machine.name}", "bytes of memory", needed, machine.hbm_bytes, help_text)
+        if machine.fit == "refuse":
+            raise misfit
+        yield str(misfit)

@@ -1,0 +1,99 @@
+"""A GPU in numbers: one flat record, the unit in every name, the source of every number in machines/*.yaml."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal
+
+from patterns.parameters import Parameters, read_parameters
+from patterns.plugin import data_file, data_files
+
+MACHINES = "gpu_model.machines"
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What the model believes about a GPU. Rates without `_per_s` are of one SM unless the name says l2.
+
+    mma_*: the smallest matrix instruction; rows, columns and inner bytes are padded to it.
+    smem_cycles_per_kib: what reading its operands from shared memory costs the tensor core (0: not modelled).
+    tile_rows, tile_columns: extents that are tried for a matrix tile. tile_k_bytes: an operand's row in one step.
+    load_latency_cycles: from the end of a transfer on the load path to its arrival in shared memory.
+    cp_async_issue_cycles, tma_issue_cycles: paid by the issuing warp for each tile; the first also per KiB.
+    kernel_ramp_cycles, kernel_drain_cycles: inside a kernel before its first load and after its last store.
+    stream_launch_ps: of one launch, on the host. graph_launch_ps: of a whole graph, on the host. launch_gap_ps: on the
+    device between two kernels. fit: whether a plan that does not fit is refused or only warned about.
+    """
+
+    clock_hz: int
+    sm_count: int
+    sub_partitions: int
+    bf16_flops_per_cycle: int
+    fp8_flops_per_cycle: int
+    tf32_flops_per_cycle: int
+    mma_rows: int
+    mma_columns: int
+    mma_most_columns: int
+    mma_inner_bytes: int
+    smem_cycles_per_kib: int
+    tile_rows: tuple[int, ...]
+    tile_columns: tuple[int, ...]
+    tile_k_bytes: int
+    vector_ops_per_cycle: int
+    special_ops_per_cycle: int
+    load_bytes_per_cycle: int
+    store_bytes_per_cycle: int
+    load_latency_cycles: int
+    cp_async_issue_cycles: int
+    cp_async_issue_cycles_per_kib: int
+    tma_issue_cycles: int
+    l2_bytes: int
+    l2_bytes_per_cycle: int
+    hbm_bytes: int
+    hbm_bytes_per_s: int
+    hbm_achieved_bytes_per_s: int
+    network_bytes_per_s: int
+    network_latency_cycles: int
+    kernel_ramp_cycles: int
+    kernel_drain_cycles: int
+    stream_launch_ps: int
+    graph_launch_ps: int
+    launch_gap_ps: int
+    launch_queue_depth: int
+    registers_per_sm: int
+    most_registers_per_thread: int
+    register_granularity: int
+    registers_beside_accumulators: int
+    smem_bytes: int
+    smem_bytes_per_cta: int
+    smem_reserved_bytes: int
+    smem_granularity_bytes: int
+    barrier_bytes: int
+    threads_per_sm: int
+    threads_per_cta: int
+    ctas_per_sm: int
+    fit: Literal["refuse", "warn"]
+    name: str = ""
+
+    @cached_property
+    def flops_per_cycle(self) -> Mapping[str, int]:
+        """Matrix FLOP per cycle of an SM by the dtype of the operands; others are multiplied as tf32."""
+        bf16, fp8 = self.bf16_flops_per_cycle, self.fp8_flops_per_cycle
+        return {"bf16": bf16, "fp16": bf16, "fp8": fp8, "int8": fp8}
+
+
+def machine_names() -> tuple[str, ...]:
+    """Every machine there is, sorted."""
+    return data_files(MACHINES, ".yaml")
+
+
+def load_machine(name: str, overrides: Mapping[str, str] | None = None) -> Machine:
+    """A machine by name, with parameters replaced by `overrides` (text with units). Raises UnknownName, SpecError."""
+    return replace(read_machine(name, overrides).values, name=name)
+
+
+def read_machine(name: str, overrides: Mapping[str, str] | None = None) -> Parameters[Machine]:
+    """A machine's numbers with where each is from. Raises UnknownName, SpecError."""
+    return read_parameters(data_file(MACHINES, name, ".yaml", "GPU"), Machine, overrides)

@@ -1,0 +1,54 @@
+"""Fusion policies: a file in fusion/ that joins nodes into kernels. The file's name is the policy's."""
+
+from __future__ import annotations
+
+from typing import Protocol, cast
+
+from gpu_model.legal import Group, Grouping
+from gpu_model.machine import Machine
+from patterns.graph import Block, Graph
+from patterns.order import in_order
+from patterns.plan import Refusal
+from patterns.plugin import load_module, modules
+
+POLICIES = "gpu_model.fusion"
+
+
+class Policy(Protocol):
+    """RANK: how much it fuses; policies are listed by it."""
+
+    RANK: int
+
+    def fuse(self, grouping: Grouping) -> None:
+        """Join groups of the block; every join is checked."""
+
+
+def policy_names() -> tuple[str, ...]:
+    """Every policy there is, from the one that fuses least."""
+    return tuple(sorted(modules(POLICIES), key=lambda name: policy_named(name).RANK))
+
+
+def policy_named(name: str) -> Policy:
+    """The policy `name`. Raises UnknownName."""
+    return cast(Policy, load_module(POLICIES, name, "policy"))
+
+
+def kernels(
+    graph: Graph, block: Block, machine: Machine, policy: Policy
+) -> tuple[tuple[Group, ...], tuple[Refusal, ...]]:
+    """A block's kernels in an order in which they can run, and the joins that were refused and did not come later."""
+    grouping = Grouping(graph, block, machine)
+    policy.fuse(grouping)
+    together = {name: group for group in grouping.groups() for name in group.names}
+    refused = (r for r in grouping.refused if any(together[name] is not together[r.nodes[0]] for name in r.nodes))
+    return _ordered(grouping), tuple(dict.fromkeys(refused))
+
+
+def _ordered(grouping: Grouping) -> tuple[Group, ...]:
+    by_name = {group.names[0]: group for group in grouping.groups()}
+    needs = {}
+    for name, group in by_name.items():
+        makers = (grouping.maker(read) for node in group.nodes for read in node.reads)
+        needs[name] = [maker.names[0] for maker in makers if maker is not None and maker is not group]
+    order, _ = in_order(needs)
+    return tuple(by_name[name] for name in order)

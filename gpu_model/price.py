@@ -1,0 +1,110 @@
+"""What work costs on a machine, in cycles: exact rationals, rounded up once for each op."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil
+
+from gpu_model.machine import Machine
+from patterns.dtypes import dtype_bytes
+
+KIB = 1024
+
+
+@dataclass(frozen=True)
+class Mma:
+    """A matrix product as the tensor core runs it: cycles of one SM, and FLOPs with the padding to its shape."""
+
+    cycles: int
+    flops: int
+
+
+def mma(machine: Machine, rows: int, columns: int, inner: int, dtype: str, count: int = 1) -> Mma:
+    """`count` products of [rows, inner] by [inner, columns].
+
+    The longer side may be the instruction's rows: the transposed product is the same work. The better one is taken.
+    """
+    ways = (_mma(machine, rows, columns, inner, dtype, count), _mma(machine, columns, rows, inner, dtype, count))
+    return min(ways, key=lambda way: (way.cycles, way.flops))
+
+
+def _mma(machine: Machine, rows: int, columns: int, inner: int, dtype: str, count: int) -> Mma:
+    size = dtype_bytes(dtype)
+    k = max(1, machine.mma_inner_bytes // size)
+    depth, blocks = -(-inner // k), -(-rows // machine.mma_rows)
+    padded = -(-columns // machine.mma_columns) * machine.mma_columns
+    wide, rest = divmod(padded, machine.mma_most_columns)
+    per_block = _instruction_cycles(machine, machine.mma_most_columns, k, dtype) * wide
+    if rest:
+        per_block += _instruction_cycles(machine, rest, k, dtype)
+    flops = 2 * blocks * machine.mma_rows * padded * depth * k
+    return Mma(ceil(per_block * (blocks * depth * count)), flops * count)
+
+
+def _instruction_cycles(machine: Machine, columns: int, inner: int, dtype: str) -> Fraction:
+    """One instruction: its FLOPs at the tensor core's rate, or its operands out of shared memory."""
+    rate = machine.flops_per_cycle.get(dtype, machine.tf32_flops_per_cycle)
+    computing = 2 * machine.mma_rows * columns * inner
+    reading = (machine.mma_rows + columns) * inner * dtype_bytes(dtype) * machine.smem_cycles_per_kib
+    return Fraction(computing, rate) if computing * KIB >= reading * rate else Fraction(reading, KIB)
+
+
+def vector_cycles(machine: Machine, ops: int) -> int:
+    """Vector ops of one SM."""
+    return -(-ops // machine.vector_ops_per_cycle)
+
+
+def special_cycles(machine: Machine, ops: int) -> int:
+    """Ops of the special function units of one SM."""
+    return -(-ops // machine.special_ops_per_cycle)
+
+
+def issue_cycles(machine: Machine, loader: str, num_bytes: int) -> int:
+    """What the issuing warp pays for loading a slot: TMA by the tile, cp.async by the tile and by its bytes."""
+    if loader == "tma":
+        return machine.tma_issue_cycles
+    return machine.cp_async_issue_cycles - -num_bytes * machine.cp_async_issue_cycles_per_kib // KIB
+
+
+@dataclass(frozen=True)
+class Transfer:
+    """What one SM moves at once: `num_bytes / count` over its port and through the L2.
+
+    Of all bytes that the kernel moves this way, `of_all`, the HBM moves `of_hbm`: this transfer's part is as large.
+    """
+
+    num_bytes: int
+    count: int
+    of_hbm: int
+    of_all: int
+
+    @property
+    def hbm_bytes(self) -> int:
+        """Its bytes over the HBM, rounded down."""
+        return self.num_bytes * self.of_hbm // (self.count * self.of_all) if self.of_all else 0
+
+
+def hbm_cycles(machine: Machine, transfer: Transfer, active_sms: int) -> int:
+    """Cycles at the SM's share of the HBM, `active_sms` doing the same, rounded up."""
+    if not transfer.of_all:
+        return 0
+    amount = transfer.num_bytes * transfer.of_hbm * active_sms * machine.clock_hz
+    return -(-amount // (transfer.count * transfer.of_all * machine.hbm_achieved_bytes_per_s))
+
+
+def path_cycles(machine: Machine, transfer: Transfer, active_sms: int, port_bytes_per_cycle: int) -> int:
+    """Cycles of the slowest level that a transfer passes, rounded up: the SM's port, its share of the L2 and the HBM."""
+    port = -(-transfer.num_bytes // (transfer.count * port_bytes_per_cycle))
+    l2 = -(-transfer.num_bytes * active_sms // (transfer.count * machine.l2_bytes_per_cycle))
+    return max(port, l2, hbm_cycles(machine, transfer, active_sms))
+
+
+def network_cycles(machine: Machine, num_bytes: int, active_sms: int) -> int:
+    """Cycles to send bytes to the other GPUs, `active_sms` doing the same, rounded up."""
+    return -(-num_bytes * active_sms * machine.clock_hz // machine.network_bytes_per_s)
+
+
+def in_flight_bytes(bytes_per_cycle: int | Fraction, latency_cycles: int) -> int:
+    """Little's law: bytes that must be under way to keep a path of this rate and latency busy, rounded up."""
+    return ceil(bytes_per_cycle * latency_cycles)

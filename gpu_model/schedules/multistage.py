@@ -1,0 +1,69 @@
+"""Software pipelining with cp.async: the computing warps load `slots - 1` steps ahead, and pay for issuing it."""
+
+from __future__ import annotations
+
+from gpu_model.fit import uniform
+from gpu_model.machine import Machine
+from gpu_model.price import issue_cycles
+from gpu_model.roles import RING, assemble, compute_step, drain, end_tile, load_step, loop, ramp
+from gpu_model.work import Choice, CtaDemand, Wave, Work
+from patterns.pipeline.program import Channel, Program, Role
+from patterns.pipeline.script import Op
+
+LOADERS = ("cp_async", "tma")
+SERVES_MM = True
+
+
+def slot_counts(most: int) -> tuple[int, ...]:
+    """Stage counts to try, fewest first."""
+    return tuple(n for n in (2, 3, 4, 5, 6, 8) if n <= most)
+
+
+def demand(work: Work, choice: Choice, machine: Machine) -> CtaDemand:
+    """All warps load and compute."""
+    return uniform(work, choice, machine)
+
+
+def stages_needed(issue_cycles: int, transfer_cycles: int, latency_cycles: int, mma_cycles: int) -> int:
+    """Stages that hide a load behind the steps before it: S >= 1 + ceil((issue + transfer + latency) / (MMA + issue)).
+
+    Queueing on the load path is left out, so it is an estimate.
+    """
+    return 1 - -(issue_cycles + transfer_cycles + latency_cycles) // (mma_cycles + issue_cycles)
+
+
+def predict(work: Work, choice: Choice, machine: Machine) -> int:
+    """Fill once a tile, then the slowest of transfer, issue + compute, and a slot's round trip over all slots."""
+    issue = issue_cycles(machine, choice.loader, work.slot_bytes)
+    ahead = min(choice.slots - 1, work.steps)
+    total = machine.kernel_ramp_cycles + machine.kernel_drain_cycles
+    for wave in work.waves:
+        arrival = issue + wave.load.cycles + work.latency_cycles
+        period = max(wave.load.cycles, issue + work.step_cycles, -(-(arrival + work.step_cycles) // choice.slots))
+        # The first step waits for its load, and at least until all loads ahead are issued.
+        start = max(arrival, issue * (ahead + 1)) - issue
+        steps = (work.steps - 1) * period + work.step_cycles + issue
+        total += wave.tiles * (start + steps - ahead * issue + work.end_cycles(wave))
+    return total
+
+
+def program(work: Work, choice: Choice, machine: Machine) -> Program:
+    """One role: `slots - 1` loads, then a load and a step together, then the last steps without loads.
+
+    A CTA ends with its tile: fill and store of every tile are exposed.
+    """
+    script: tuple[Op, ...] = ramp(machine)
+    for wave in work.waves:
+        script += loop(wave.tiles, _tile(work, wave, choice, machine), "tiles")
+    return assemble(work.name, machine, (Channel(RING, choice.slots),), (Role("cta", script + drain(machine)),))
+
+
+def _tile(work: Work, wave: Wave, choice: Choice, machine: Machine) -> tuple[Op, ...]:
+    ahead = min(choice.slots - 1, work.steps)
+    load, compute = load_step(work, wave, machine, choice), compute_step(work)
+    return (
+        loop(ahead, load, "prologue")
+        + loop(work.steps - ahead, load + compute, "steps")
+        + loop(ahead, compute, "last steps")
+        + end_tile(work, wave)
+    )

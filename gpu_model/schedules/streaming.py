@@ -1,0 +1,62 @@
+"""Tiles stream through an SM: one role loads, one computes, one stores, with a ring on either side of the middle."""
+
+from __future__ import annotations
+
+from gpu_model.fit import streamed
+from gpu_model.machine import Machine
+from gpu_model.price import issue_cycles
+from gpu_model.roles import RING, assemble, compute_step, drain, load_step, loop, needed, ramp, stream_cycles
+from gpu_model.work import Choice, CtaDemand, Work
+from patterns.pipeline.program import Channel, Program, Role
+from patterns.pipeline.script import Acquire, Commit, Op, Release, Wait
+
+LOADERS = ("tma", "cp_async")
+SERVES_MM = False
+RESULTS = "results"
+RESULT_SLOTS = 2
+
+
+def slot_counts(most: int) -> tuple[int, ...]:
+    """Ring depths to try, fewest first."""
+    return tuple(n for n in (1, 2, 4, 8, 16) if n <= most)
+
+
+def demand(work: Work, choice: Choice, machine: Machine) -> CtaDemand:
+    """A producer warpgroup and the computing ones; results leave through shared memory of their own."""
+    return streamed(work, choice, machine, RESULT_SLOTS)
+
+
+def predict(work: Work, choice: Choice, machine: Machine) -> int:
+    """Fill, then the slowest of loads, computing and stores, then what the last tile still needs."""
+    issue = issue_cycles(machine, choice.loader, work.slot_bytes)
+    finish = work.finish_cycles
+    fed = stream_cycles(work, issue, choice.slots)
+    used, stored, shared = 0, 0, 0
+    for wave in work.waves:
+        used += wave.tiles * (work.steps * work.step_cycles + finish)
+        stored += wave.tiles * wave.store.cycles
+        shared += wave.tiles * (work.steps * wave.load.cycles + wave.store.cycles)
+    first, last = work.waves[0].load.cycles, work.waves[-1].store.cycles
+    together = shared if work.waves[0].load.unit == work.waves[0].store.unit else 0
+    stream = max(fed + work.step_cycles + finish + last, first + used + last, first + stored, together)
+    return machine.kernel_ramp_cycles + issue + work.latency_cycles + stream + machine.kernel_drain_cycles
+
+
+def program(work: Work, choice: Choice, machine: Machine) -> Program:
+    """Three roles, persistent: loads of later tiles, computing and stores of earlier ones overlap."""
+    loads: tuple[Op, ...] = ramp(machine)
+    computes: tuple[Op, ...] = ()
+    stores: tuple[Op, ...] = ()
+    for wave in work.waves:
+        loads += loop(wave.tiles * work.steps, load_step(work, wave, machine, choice), "loads")
+        tile = (
+            *loop(work.steps, compute_step(work), "steps"),
+            Acquire(RESULTS),
+            *needed(*work.finish),
+            Commit(RESULTS),
+        )
+        computes += loop(wave.tiles, tile, "tiles")
+        stores += loop(wave.tiles, (Wait(RESULTS), *needed(wave.store), Release(RESULTS)), "stores")
+    roles = (Role("load", loads), Role("compute", computes), Role("store", stores + drain(machine)))
+    channels = (Channel(RING, choice.slots), Channel(RESULTS, RESULT_SLOTS))
+    return assemble(work.name, machine, channels, roles)

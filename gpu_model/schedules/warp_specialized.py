@@ -1,0 +1,47 @@
+"""A producer warp streams operands through a ring of slots; one consumer computes, finishes tiles and stores them."""
+
+from __future__ import annotations
+
+from gpu_model.fit import specialized
+from gpu_model.machine import Machine
+from gpu_model.price import issue_cycles
+from gpu_model.roles import RING, assemble, compute_step, drain, end_tile, load_step, loop, ramp, stream_cycles
+from gpu_model.work import Choice, CtaDemand, Work
+from patterns.pipeline.program import Channel, Program, Role
+from patterns.pipeline.script import Op
+
+LOADERS = ("tma", "cp_async")
+SERVES_MM = True
+
+
+def slot_counts(most: int) -> tuple[int, ...]:
+    """Ring depths to try, fewest first."""
+    return tuple(n for n in (2, 3, 4, 6, 8, 12, 16, 32) if n <= most)
+
+
+def demand(work: Work, choice: Choice, machine: Machine) -> CtaDemand:
+    """A producer warpgroup and the consumer's; setmaxnreg moves registers from the first to the second."""
+    return specialized(work, choice, machine)
+
+
+def predict(work: Work, choice: Choice, machine: Machine) -> int:
+    """The slower of the stream of loads, which never stops between tiles, and the consumer; plus the fill."""
+    issue = issue_cycles(machine, choice.loader, work.slot_bytes)
+    used, last = 0, 0
+    for wave in work.waves:
+        used += wave.tiles * (work.steps * work.step_cycles + work.end_cycles(wave))
+        last = work.step_cycles + work.end_cycles(wave)
+    fill = issue + work.latency_cycles
+    busy = max(work.waves[0].load.cycles + used, stream_cycles(work, issue, choice.slots) + last)
+    return machine.kernel_ramp_cycles + fill + busy + machine.kernel_drain_cycles
+
+
+def program(work: Work, choice: Choice, machine: Machine) -> Program:
+    """Two roles. Persistent: the CTA keeps its SM, and the producer loads the next tile while this one is stored."""
+    producer: tuple[Op, ...] = ramp(machine)
+    consumer: tuple[Op, ...] = ()
+    for wave in work.waves:
+        producer += loop(wave.tiles * work.steps, load_step(work, wave, machine, choice), "loads")
+        consumer += loop(wave.tiles, loop(work.steps, compute_step(work), "steps") + end_tile(work, wave), "tiles")
+    roles = (Role("producer", producer), Role("consumer", consumer + drain(machine)))
+    return assemble(work.name, machine, (Channel(RING, choice.slots),), roles)

@@ -1,0 +1,223 @@
+"""The iteration space of nodes that run as one kernel: what a tile reads and writes, which dims may be cut and how."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+
+from patterns.axes import points, union, without
+from patterns.count import hidden, node_dims, storage_of
+from patterns.dtypes import dtype_bytes
+from patterns.graph import Graph, Node
+from patterns.kind import has, kind_of
+from patterns.plan import Tile
+
+Sizes = Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Access:
+    """Bytes of a tensor from outside that a tile reads or writes: one element for each point of `dims`."""
+
+    tensor: str
+    dims: tuple[str, ...]
+    element_bytes: int
+
+    def num_bytes(self, sizes: Sizes) -> int:
+        """Bytes with these extents."""
+        return points(self.dims, sizes) * self.element_bytes
+
+    def distinct(self, loops: Iterable[Tile], sizes: Sizes) -> int:
+        """How many different tiles of the tensor the loops pass over."""
+        return prod(steps_of(loop, sizes) for loop in loops if loop.dim in self.dims)
+
+
+@dataclass(frozen=True)
+class Space:
+    """Nodes that are connected by what they hand on to each other.
+
+    free: dims whose tiles are independent of each other, those of the widest result first. stepped: reduced dims that
+    may be taken part by part, because nobody reads the reduced result together with them again (or because the parts
+    are rescaled online). Every other dim is whole in every tile.
+    """
+
+    graph: Graph
+    nodes: tuple[Node, ...]
+    reads: tuple[Access, ...]
+    writes: tuple[Access, ...]
+    free: tuple[str, ...]
+    stepped: tuple[str, ...]
+
+    @cached_property
+    def sizes(self) -> Sizes:
+        """The graph's extents."""
+        return self.graph.sizes
+
+    @cached_property
+    def products(self) -> tuple[Product, ...]:
+        """The matrix products among the nodes."""
+        return tuple(product_of(self.graph, node) for node in self.nodes if has(node, "contracts"))
+
+    @cached_property
+    def whole_points(self) -> int:
+        """Points of the dims that every tile has whole."""
+        dims = union(*(node_dims(self.graph, node) for node in self.nodes if not has(node, "indexes")))
+        return points(without(dims, (*self.free, *self.stepped)), self.sizes)
+
+    def least_bytes(self) -> int:
+        """Shared memory of the smallest tile: one point of every dim that may be cut."""
+        tile = {**self.sizes, **dict.fromkeys((*self.free, *self.stepped), 1)}
+        return sum(access.num_bytes(tile) for access in self.reads)
+
+
+@dataclass(frozen=True)
+class Product:
+    """An mm's dims: `count` products, one for each point of `batch`, of [rows, inner] by [inner, columns]."""
+
+    node: str
+    batch: tuple[str, ...]
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    inner: tuple[str, ...]
+    dtype: str
+
+
+def product_of(graph: Graph, node: Node) -> Product:
+    """The dims of an mm. Of operands of two types, the wider is what the tensor core multiplies."""
+    left, right = (graph.tensor_named[name] for name in node.reads[:2])
+    out = graph.tensor_named[node.writes].dims
+    return Product(
+        node.name,
+        batch=tuple(dim for dim in out if dim in left.dims and dim in right.dims),
+        rows=tuple(dim for dim in out if dim in left.dims and dim not in right.dims),
+        columns=tuple(dim for dim in out if dim in right.dims and dim not in left.dims),
+        inner=node.over,
+        dtype=max(left.dtype, right.dtype, key=dtype_bytes),
+    )
+
+
+def steps_of(loop: Tile, sizes: Sizes) -> int:
+    """Steps of a loop: the last takes what is left."""
+    return -(-sizes[loop.dim] // loop.extent)
+
+
+def tile_sizes(loops: Iterable[Tile], sizes: Sizes) -> dict[str, int]:
+    """Extents of a full tile."""
+    return {**sizes, **{loop.dim: min(loop.extent, sizes[loop.dim]) for loop in loops}}
+
+
+def cut(dims: Sequence[str], sizes: Sizes, target: int) -> tuple[Tile, ...]:
+    """Loops such that a tile has about `target` points, taken from the innermost dim outwards; none for whole dims."""
+    loops: list[Tile] = []
+    for dim in reversed(dims):
+        extent = min(sizes[dim], max(1, target))
+        if extent < sizes[dim]:
+            loops.append(Tile(dim, extent))
+        target //= extent
+    return tuple(reversed(loops))
+
+
+def spaces_of(graph: Graph, nodes: Sequence[Node], online: Collection[str] = ()) -> tuple[Space, ...]:
+    """One space for each set of nodes that hand tensors to each other, in the order of their first nodes."""
+    inside = hidden(graph, [node.name for node in nodes])
+    return tuple(_space(graph, part, inside, online) for part in connected(nodes))
+
+
+def connected(nodes: Sequence[Node]) -> tuple[tuple[Node, ...], ...]:
+    """The nodes, parted where no tensor is handed on."""
+    part_of: dict[str, list[Node]] = {}
+    maker = {node.writes: node.name for node in nodes}
+    for node in nodes:
+        joined = [part_of[maker[name]] for name in node.reads if name in maker and maker[name] in part_of]
+        first = min(joined, key=lambda part: nodes.index(part[0])) if joined else []
+        for part in joined:
+            if part is not first:
+                first += [member for member in part if member not in first]
+        first.append(node)
+        part_of.update((member.name, first) for member in first)
+    parts = {id(part): part for part in part_of.values()}
+    in_order = [tuple(sorted(part, key=nodes.index)) for part in parts.values()]
+    return tuple(sorted(in_order, key=lambda part: nodes.index(part[0])))
+
+
+def _space(graph: Graph, nodes: tuple[Node, ...], inside: frozenset[str], online: Collection[str]) -> Space:
+    made = {node.writes for node in nodes if not graph.tensor_named[node.writes].shares}
+    whole = set(_moved(graph, nodes, made)) | {node.along for node in nodes if node.along}
+    reduced = union(*(node.over for node in nodes))
+    widest = max((graph.tensor_named[node.writes].dims for node in nodes), key=lambda dims: points(dims, graph.sizes))
+    dims = union(widest, *(graph.tensor_named[node.writes].dims for node in nodes))
+    free = without(dims, whole | set(reduced) | _beside_targets(graph, nodes))
+    stepped = tuple(online) if online else tuple(dim for dim in reduced if _alike(nodes) and _once(graph, nodes, dim))
+    reads = _accesses(graph, nodes, made)
+    writes = [_written(graph, node) for node in nodes if node.writes not in inside]
+    return Space(graph, nodes, tuple(reads), tuple(writes), free, without(stepped, whole))
+
+
+def _moved(graph: Graph, nodes: Sequence[Node], made: Collection[str]) -> Iterator[str]:
+    """Dims that a buffer changes between nodes of the kernel: its tile needs them whole.
+
+    A buffer that reads from outside is only another address.
+    """
+    for node in nodes:
+        if has(node, "moves") and any(name in made for name in node.reads):
+            dims = [frozenset(graph.tensor_named[name].dims) for name in (*node.reads, node.writes)]
+            together, common = frozenset[str]().union(*dims), dims[0].intersection(*dims)
+            yield from together - common | ({node.along} if node.along else set())
+
+
+def _beside_targets(graph: Graph, nodes: Sequence[Node]) -> set[str]:
+    """Dims of rows that a scatter writes which its target does not have: their order decides what stays."""
+    updates = [node for node in nodes if has(node, "updates")]
+    return {
+        dim for node in updates for dim in node_dims(graph, node) if dim not in graph.tensor_named[node.writes].dims
+    }
+
+
+def _alike(nodes: Sequence[Node]) -> bool:
+    """Whether all nodes that reduce do so over the same dims."""
+    return len({frozenset(node.over) for node in nodes if node.over}) == 1
+
+
+def _once(graph: Graph, nodes: Sequence[Node], dim: str) -> bool:
+    """Whether nobody reads what was reduced over a dim together with that dim again."""
+    after: set[str] = set()
+    for node in nodes:
+        if any(name in after for name in node.reads):
+            if dim in node_dims(graph, node):
+                return False
+            after.add(node.writes)
+        elif dim in node.over:
+            after.add(node.writes)
+    return True
+
+
+def _accesses(graph: Graph, nodes: Sequence[Node], made: Collection[str]) -> list[Access]:
+    found: dict[tuple[str, tuple[str, ...]], Access] = {}
+    for node in nodes:
+        touched, _ = kind_of(node).touched(node, graph, graph.sizes)
+        for name, elements in zip(node.reads, touched, strict=True):
+            if elements and name not in made:
+                access = Access(storage_of(graph, name), _dims(graph, node, name, elements), _size(graph, name))
+                found[access.tensor, access.dims] = access
+    return list(found.values())
+
+
+def _written(graph: Graph, node: Node) -> Access:
+    _, elements = kind_of(node).touched(node, graph, graph.sizes)
+    return Access(storage_of(graph, node.writes), _dims(graph, node, node.writes, elements), _size(graph, node.writes))
+
+
+def _dims(graph: Graph, node: Node, name: str, elements: int) -> tuple[str, ...]:
+    """The dims with one point for each element that is touched: the tensor's own, those of the result or of the rows.
+
+    A buffer's operand is read where the result's tile comes from.
+    """
+    own, result, rows = (graph.tensor_named[n].dims for n in (name, node.writes, node.reads[-1]))
+    order = (result, own, rows) if has(node, "moves") else (own, result, rows)
+    return next((dims for dims in order if points(dims, graph.sizes) == elements), own)
+
+
+def _size(graph: Graph, name: str) -> int:
+    return dtype_bytes(graph.tensor_named[name].dtype)

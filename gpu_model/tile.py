@@ -1,0 +1,223 @@
+"""Tiles and schedule of a kernel: candidates from a list, the one that is predicted to be fastest is taken."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import product as every
+
+from gpu_model.assign import work_of
+from gpu_model.cuts import Cut, Priced, price_cut
+from gpu_model.fit import misfit, most_slots
+from gpu_model.machine import Machine
+from gpu_model.schedule import Schedule, schedule_named
+from gpu_model.space import Space, cut
+from gpu_model.traffic import Moved, moved
+from gpu_model.work import Choice, Work
+from patterns.count import Traffic
+from patterns.dtypes import dtype_bytes
+from patterns.errors import DoesNotFit, UnknownName, UserError
+from patterns.kind import has
+from patterns.plan import Tile
+
+# Extents that are tried beside the machine's for matrix tiles: steps of an online kernel, points of others' tiles.
+ONLINE_STEPS = (64, 128, 256)
+POINTS = (128, 512, 2048, 8192, 32768)
+MOST_WARPGROUPS = 2
+STREAMING = "streaming"
+CLOSE = 1.01
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a user fixes of a schedule; None for what the model chooses."""
+
+    slots: int | None = None
+    loader: str | None = None
+    warpgroups: int | None = None
+    tile_m: int | None = None
+    tile_n: int | None = None
+    tile_k: int | None = None
+    splits: int | None = None
+
+
+OPTION_NAMES = ("slots", "stages", "loader", "warpgroups", "tile_m", "tile_n", "tile_k", "splits")
+
+
+def options_of(given: Mapping[str, int | str]) -> Options:
+    """Options as given, numbers also as text. Raises UnknownName, UserError. `stages` is another name of `slots`."""
+    values: dict[str, int | str] = {}
+    for name, value in given.items():
+        if name not in OPTION_NAMES:
+            raise UnknownName("option", name, OPTION_NAMES)
+        values["slots" if name == "stages" else name] = str(value) if name == "loader" else _positive(name, value)
+    return Options(**values)  # type: ignore[arg-type]
+
+
+def _positive(name: str, value: int | str) -> int:
+    text = str(value).strip()
+    if not text.isascii() or not text.isdigit() or int(text) == 0:
+        raise UserError(f"option {name} must be a whole number greater than 0, is {value!r}")
+    return int(text)
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A kernel as it will run: its tiles, its schedule, and what it is predicted to take."""
+
+    cuts: tuple[Priced, ...]
+    total: Moved
+    work: Work
+    schedule: str
+    choice: Choice
+    predicted_cycles: int
+    misfit: DoesNotFit | None = None
+
+    @property
+    def tiles(self) -> int:
+        """Tiles of all spaces: CTAs of a kernel that is not persistent."""
+        return sum(priced.cut.tiles for priced in self.cuts)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A kernel to be laid out. for_products: schedules to try for a matrix product. online: reduced dims in parts."""
+
+    what: str
+    spaces: tuple[Space, ...]
+    whole: Traffic
+    for_products: tuple[str, ...]
+    options: Options
+    members: int = 1
+    online: bool = False
+
+    @cached_property
+    def schedules(self) -> tuple[tuple[str, Schedule], ...]:
+        """Schedules to try, by name."""
+        names = self.for_products if self.is_product else (STREAMING,)
+        return tuple((name, schedule_named(name)) for name in names)
+
+    @cached_property
+    def is_product(self) -> bool:
+        """Whether every space is one matrix product: what GEMM schedules are for."""
+        return not self.online and all(len(space.products) == 1 and _lone(space) for space in self.spaces)
+
+
+def _lone(space: Space) -> bool:
+    """Whether nothing but the product computes."""
+    return all(has(node, "contracts") or has(node, "moves") for node in space.nodes)
+
+
+def choose(asked: Asked, machine: Machine, parts: int = 1) -> Chosen:
+    """The best candidate. Raises DoesNotFit where none fits and the machine refuses such plans.
+
+    Predictions are good to about a percent: of those that close to the fastest, the one that spreads over most SMs is
+    taken, then the fastest, then the one with fewest slots and warpgroups.
+    """
+    candidates = [c for cuts in _cuttings(asked, machine, parts) for c in _scheduled(asked, cuts, machine)]
+    fitting = [c for c in candidates if c.misfit is None]
+    if not fitting and machine.fit == "refuse":
+        raise _nearest_misfit(candidates)
+    least = min(c.predicted_cycles for c in fitting or candidates)
+    close = (c for c in fitting or candidates if c.predicted_cycles <= least * CLOSE)
+    return min(close, key=lambda c: _preference(c, machine))
+
+
+def _preference(chosen: Chosen, machine: Machine) -> tuple[int, int, int, int]:
+    active = min(chosen.tiles, machine.sm_count)
+    return (-active, chosen.predicted_cycles, chosen.choice.slots, chosen.choice.warpgroups)
+
+
+def _nearest_misfit(candidates: list[Chosen]) -> DoesNotFit:
+    """Of candidates that all do not fit, the reason of the one that needs least beyond what there is."""
+    reasons = [c.misfit for c in candidates if c.misfit is not None]
+    return min(reasons, key=lambda why: why.needed / max(1, why.available))
+
+
+def _cuttings(asked: Asked, machine: Machine, parts: int) -> Iterator[tuple[Priced, ...]]:
+    """Different ways to cut all spaces, the same targets for each."""
+    seen = set()
+    for targets in _targets(asked, machine):
+        cuts = tuple(_cut(space, targets, parts, machine) for space in asked.spaces)
+        key = tuple((c.loops, c.steps) for c in cuts)
+        if key not in seen:
+            seen.add(key)
+            yield tuple(price_cut(c, machine) for c in cuts)
+
+
+@dataclass(frozen=True)
+class Targets:
+    """Points of a tile that are aimed at: rows, columns and inner of a product, or of all free dims together."""
+
+    rows: int = 0
+    columns: int = 0
+    inner: int = 0
+    points: int = 0
+
+
+def _targets(asked: Asked, machine: Machine) -> Iterable[Targets]:
+    options = asked.options
+    rows = (options.tile_m,) if options.tile_m else machine.tile_rows
+    if asked.online:
+        inner = (options.tile_k,) if options.tile_k else ONLINE_STEPS
+        return (Targets(r, 0, k) for r, k in every(rows, inner))
+    if asked.is_product:
+        columns = (options.tile_n,) if options.tile_n else machine.tile_columns
+        return (Targets(r, c, options.tile_k or 0) for r, c in every(rows, columns))
+    return (Targets(points=p) for p in POINTS)
+
+
+def _cut(space: Space, targets: Targets, parts: int, machine: Machine) -> Cut:
+    if targets.points:
+        loops = cut((*space.free, *space.stepped), space.sizes, max(1, targets.points // space.whole_points))
+        return Cut(
+            space,
+            tuple(loop for loop in loops if loop.dim in space.free),
+            tuple(loop for loop in loops if loop.dim in space.stepped),
+        )
+    first, last = space.products[0], space.products[-1]
+    rows = tuple(dim for dim in space.free if dim in first.rows)
+    columns = tuple(dim for dim in space.free if dim in last.columns and dim not in rows)
+    others = tuple(dim for dim in space.free if dim not in rows and dim not in columns)
+    inner = targets.inner or machine.tile_k_bytes // dtype_bytes(first.dtype)
+    loops = (
+        *(Tile(dim, 1) for dim in others if space.sizes[dim] > 1),
+        *cut(rows, space.sizes, targets.rows),
+        *(cut(columns, space.sizes, targets.columns) if targets.columns else ()),
+    )
+    steps = cut(space.stepped, space.sizes, inner)
+    count = 1
+    for step in steps:
+        count *= -(-space.sizes[step.dim] // step.extent)
+    return Cut(space, loops, steps, min(parts, count))
+
+
+def _scheduled(asked: Asked, cuts: tuple[Priced, ...], machine: Machine) -> Iterator[Chosen]:
+    """Every schedule of these tiles with every number of slots."""
+    total = moved([priced.cut for priced in cuts], asked.whole, machine)
+    work = work_of(asked.what, cuts, total, machine, asked.members)
+    for name, schedule in asked.schedules:
+        for choice in _choices(asked, work, name, schedule, machine):
+            choice, why = _least_warpgroups(asked, work, schedule, choice, machine)
+            yield Chosen(cuts, total, work, name, choice, schedule.predict(work, choice, machine), why)
+
+
+def _choices(asked: Asked, work: Work, name: str, schedule: Schedule, machine: Machine) -> Iterator[Choice]:
+    """Slot counts to try; what the user fixed for matrix products is not varied, and may not fit."""
+    options = asked.options if asked.is_product else Options()
+    loader = options.loader or schedule.LOADERS[0]
+    if loader not in schedule.LOADERS:
+        raise UnknownName(f"loader of {name}", loader, schedule.LOADERS)
+    counts = schedule.slot_counts(max(1, most_slots(work, machine, work.held_bytes)))
+    return (Choice(slots, loader, options.warpgroups or 1) for slots in ((options.slots,) if options.slots else counts))
+
+
+def _least_warpgroups(
+    asked: Asked, work: Work, schedule: Schedule, choice: Choice, machine: Machine
+) -> tuple[Choice, DoesNotFit | None]:
+    """The choice with as few warpgroups as hold the tile; with why it does not fit if none do."""
+    why = misfit(asked.what, schedule.demand(work, choice, machine), work, choice, machine)
+    if why is None or asked.options.warpgroups or choice.warpgroups == MOST_WARPGROUPS:
+        return choice, why
+    return _least_warpgroups(asked, work, schedule, replace(choice, warpgroups=choice.warpgroups + 1), machine)

@@ -1,0 +1,92 @@
+"""Bytes that a kernel moves by level, from the tiles it is cut into.
+
+L2: every tile loads its operands through its SM's port. HBM: a tensor that several tiles read comes from there once if
+all that the kernel reads fits the L2 together, or if it alone takes at most half of it; else once for every set of
+tiles that run together and share it. Results are written to the HBM, and the next kernel reads them from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, isqrt
+
+from gpu_model.cuts import Cut
+from gpu_model.machine import Machine
+from gpu_model.space import Access, Product
+from patterns.count import Traffic
+
+
+@dataclass(frozen=True)
+class Moved:
+    """Bytes of one launch on the whole GPU. loaded, stored: through the SMs' ports."""
+
+    loaded: int
+    stored: int
+    hbm_read: int
+    hbm_written: int
+
+
+def moved(cuts: Sequence[Cut], whole: Traffic, machine: Machine) -> Moved:
+    """What the tiles of all cuts move. whole: what the nodes read and write at least."""
+    loaded = sum(cut.tile_bytes * cut.tiles for cut in cuts)
+    stored = sum(cut.out_bytes * cut.tiles for cut in cuts)
+    once = dict(whole.reads)
+    if whole.read_bytes <= machine.l2_bytes:
+        read: int = whole.read_bytes
+    else:
+        read = sum(_from_hbm(name, once[name], cuts, machine) for name in once)
+    split = any(cut.parts > 1 for cut in cuts)
+    return Moved(loaded, stored, read, stored if split else whole.written_bytes)
+
+
+def _from_hbm(name: str, once: int, cuts: Sequence[Cut], machine: Machine) -> int:
+    """Bytes of one tensor that come from the HBM."""
+    if 2 * once <= machine.l2_bytes:
+        return once
+    again = sum(
+        Fraction(access.num_bytes(cut.sizes) * cut.tiles * cut.steps_per_tile, _sharing(cut, access, machine))
+        for cut in cuts
+        for access in cut.space.reads
+        if access.tensor == name
+    )
+    return max(once, ceil(again))
+
+
+def _sharing(cut: Cut, access: Access, machine: Machine) -> int:
+    """Tiles of a set that runs together which read the same part of a tensor."""
+    together = min(machine.sm_count, cut.tiles)
+    if len(cut.space.products) == 1:
+        return _sharing_in_patch(cut, cut.space.products[0], access, together)
+    return max(1, min(together, cut.tiles // access.distinct(cut.loops, cut.space.sizes)))
+
+
+def _sharing_in_patch(cut: Cut, product: Product, access: Access, together: int) -> int:
+    """In a patch of rows x columns of tiles, as wide as costs least, a row's operand serves all its columns."""
+    rows, columns = (_tiles_along(cut, dims) for dims in (product.rows, product.columns))
+    of_rows = any(dim in access.dims for dim in product.rows)
+    high, wide = _patch(cut, product, rows, columns, together)
+    return wide if of_rows else high
+
+
+def _tiles_along(cut: Cut, dims: Sequence[str]) -> int:
+    tiles = 1
+    for loop in cut.loops:
+        if loop.dim in dims:
+            tiles *= -(-cut.space.sizes[loop.dim] // loop.extent)
+    return tiles
+
+
+def _patch(cut: Cut, product: Product, rows: int, columns: int, together: int) -> tuple[int, int]:
+    """(rows, columns) of tiles that run together, nearly square in bytes."""
+    if rows * columns <= together:
+        return rows, columns
+    row_bytes, column_bytes = 1, 1
+    for dim in product.rows:
+        row_bytes *= cut.sizes[dim]
+    for dim in product.columns:
+        column_bytes *= cut.sizes[dim]
+    high = max(1, isqrt(together * column_bytes // row_bytes))
+    high = min(rows, max(high, -(-together // columns)), together)
+    return high, max(1, together // high)

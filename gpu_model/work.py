@@ -1,0 +1,113 @@
+"""What one SM has to do for a kernel, in cycles. A schedule arranges it into roles; nothing here knows how."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from patterns.pipeline.script import Counts, Run
+
+
+@dataclass(frozen=True)
+class Use:
+    """Hold `unit` for `cycles`. A text time line shows the label's first letter."""
+
+    unit: str
+    cycles: int
+    label: str
+    counts: Counts = ()
+
+    def run(self) -> Run:
+        """The op of a role that waits for it."""
+        return Run(self.unit, self.cycles, self.label, self.counts)
+
+
+@dataclass(frozen=True)
+class Wave:
+    """`tiles` tiles that the SM computes one after another while equally many SMs share the memory.
+
+    load: one step's operands arriving in shared memory. store: one tile's results leaving.
+    """
+
+    tiles: int
+    load: Use
+    store: Use
+
+
+@dataclass(frozen=True)
+class Work:
+    """The SM with the most tiles. Each tile is, `steps` times: load a slot of `slot_bytes`, then the `step` uses;
+    after its last step the `finish` uses, then one store.
+
+    held_bytes: operands that a tile keeps from its first step to its last. latency_cycles: from the end of a load's
+    transfer to its arrival. out_bytes: one tile's results. accumulators: fp32 values that stay in registers.
+    """
+
+    name: str
+    waves: tuple[Wave, ...]
+    steps: int
+    slot_bytes: int
+    step: tuple[Use, ...]
+    finish: tuple[Use, ...]
+    latency_cycles: int
+    held_bytes: int = 0
+    out_bytes: int = 0
+    accumulators: int = 0
+
+    @cached_property
+    def tiles(self) -> int:
+        """Tiles that the SM computes."""
+        return sum(wave.tiles for wave in self.waves)
+
+    @cached_property
+    def step_cycles(self) -> int:
+        """Cycles that one step computes, its uses one after another."""
+        return sum(use.cycles for use in self.step)
+
+    @cached_property
+    def finish_cycles(self) -> int:
+        """Cycles between a tile's last step and its store."""
+        return sum(use.cycles for use in self.finish)
+
+    def end_cycles(self, wave: Wave) -> int:
+        """Cycles from a tile's last step to the end of its store."""
+        return self.finish_cycles + wave.store.cycles
+
+    def named(self, name: str) -> Work:
+        """The same work under another name."""
+        return replace(self, name=name)
+
+
+@dataclass(frozen=True)
+class RoleDemand:
+    """Threads of one role and the registers that each of them needs."""
+
+    role: str
+    threads: int
+    registers: int
+
+
+@dataclass(frozen=True)
+class CtaDemand:
+    """What one CTA asks of its SM. setmaxnreg: registers move from the first role to the others at run time."""
+
+    roles: tuple[RoleDemand, ...]
+    smem_bytes: int
+    setmaxnreg: bool = False
+
+    @property
+    def threads(self) -> int:
+        """Threads of the CTA."""
+        return sum(role.threads for role in self.roles)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """How a schedule is set. slots: steps that shared memory holds. loader: 'tma' or 'cp_async'.
+
+    warpgroups: groups of 128 threads that compute one tile together.
+    """
+
+    slots: int = 1
+    loader: str = "tma"
+    warpgroups: int = 1
