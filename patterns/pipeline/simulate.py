@@ -14,12 +14,11 @@ from patterns.pipeline.causes import Record, make_spans
 from patterns.pipeline.check import busy_cycles, check, counters
 from patterns.pipeline.deadlock import explain
 from patterns.pipeline.instructions import Instructions
+from patterns.pipeline.jump import Jumper
 from patterns.pipeline.program import Program
-from patterns.pipeline.state import Event, RunState, UnitState
+from patterns.pipeline.state import NEVER, Event, RunState, UnitState
 from patterns.pipeline.steps import compile_role
 from patterns.pipeline.timeline import Stall, Timeline
-
-NEVER = 1 << 62
 
 
 def simulate(program: Program, *, spans: bool = True, jump: bool = True) -> Timeline:
@@ -28,14 +27,14 @@ def simulate(program: Program, *, spans: bool = True, jump: bool = True) -> Time
     spans: record them (without, the Timeline has only totals). jump: skip repeated periods; the answer is the same.
     """
     check(program)
-    run = Simulation(program, spans)
-    total = run.run()
+    run = Simulation(program, spans, jump)
+    stepped = run.run()
     if run.state.alive:
         raise explain(run.state, run.instructions)
     return Timeline(
-        total_cycles=total,
-        stepped_cycles=total,
-        windows=(),
+        total_cycles=stepped + run.jumper.skipped,
+        stepped_cycles=stepped,
+        windows=tuple(sorted(run.jumper.windows, key=lambda window: (window.start, -window.end))),
         spans=make_spans(program, run.records),
         busy=busy_cycles(program),
         stalls=_stalls(run.state),
@@ -47,11 +46,14 @@ def simulate(program: Program, *, spans: bool = True, jump: bool = True) -> Time
 class Simulation:
     """A Program in motion: its state, its steps, and what it records."""
 
-    def __init__(self, program: Program, spans: bool) -> None:
+    def __init__(self, program: Program, spans: bool, jump: bool) -> None:
         self.state = RunState(program)
         self.instructions = [compile_role(self.state, role) for role in range(len(program.roles))]
         self.records: list[Record] = []
         self.executed = 0
+        self.jumper = Jumper(self.state, self.instructions, self.records)
+        if not jump:
+            self.jumper.bursts.resume = NEVER
         self.end = _ender(self.state)
         self.take = _taker(self.state, self.instructions, self.records if spans else None)
 
@@ -61,6 +63,7 @@ class Simulation:
         steps, sorts = [c.steps for c in self.instructions], [c.sorts for c in self.instructions]
         pcs, since, sort, stalled = state.pcs, state.since, state.sort, state.stalled
         ready, later, end, take = turns.now, turns.later, self.end, self.take
+        bursts, passes = self.jumper.bursts, state.passes
         executed = now = 0
         while True:
             while ready:
@@ -84,7 +87,10 @@ class Simulation:
             if not events:
                 self.executed = executed
                 return now
-            now = events[0][0]
+            if events[0][0] > now:  # the cycle is over
+                if passes[bursts.watched] >= bursts.due or executed >= bursts.resume:
+                    self.jumper.look(now, executed)
+                now = events[0][0]
             while events and events[0][0] == now:
                 end(heappop(events))
 

@@ -14,6 +14,8 @@ from itertools import count
 
 from patterns.pipeline.program import Program
 
+NEVER = 1 << 62  # a count that is never reached; the loop boundaries that a role has passed when it ended
+
 # What a Start does when its result is usable, by tile (or handle's serial number) and span.
 Applied = Callable[[int, int], None]
 # What is asked of a unit: time, role, work, bound tiles, cause.

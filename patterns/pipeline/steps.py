@@ -24,7 +24,7 @@ from patterns.pipeline.script import (
     Start,
     Wait,
 )
-from patterns.pipeline.state import Anchor, Applied, RunState, UnitState, Work
+from patterns.pipeline.state import NEVER, Anchor, Applied, RunState, UnitState, Work
 
 Bind = Callable[[], int]
 
@@ -54,10 +54,11 @@ def _emit_all(code: Instructions, script: Iterable[Op]) -> None:
 
 
 def _emit_end(code: Instructions) -> None:
-    state = code.state
+    state, passes, role = code.state, code.state.passes, code.role
 
     def end(now: int) -> int:
         state.alive -= 1
+        passes[role] = NEVER
         return BLOCKED
 
     code.add(None, end, "end")

@@ -12,7 +12,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import takewhile
+from itertools import pairwise, takewhile
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def segments(timeline: Timeline) -> tuple[tuple[int, int, int], ...]:
     )
     pieces, weight, opened = [], 1, _by_start(timeline.windows)
     closing: list[Window] = []
-    for start, end in zip(cuts, cuts[1:], strict=False):
+    for start, end in pairwise(cuts):
         while closing and closing[-1].end <= start:
             weight //= closing.pop().extra + 1
         while opened and opened[-1].start == start:
@@ -110,8 +110,9 @@ def real_spans(timeline: Timeline, begin_cycle: int = 0, end_cycle: int | None =
 
 @dataclass(frozen=True)
 class _Body:
-    """One pass of a window: the spans [first, last) and windows in it. cycles and spans: real, inner repeats included."""
+    """One pass of a window: the spans [first, last) and windows in it; cycles and spans, inner repeats included."""
 
+    start: int
     end: int
     extra: int
     first: int
@@ -119,6 +120,11 @@ class _Body:
     inner: tuple[_Body, ...]
     cycles: int
     spans: int
+
+    @property
+    def skipped(self) -> int:
+        """Cycles that all passes take beyond the stepped ones."""
+        return (self.extra + 1) * self.cycles - (self.end - self.start)
 
 
 def _by_start(windows: tuple[Window, ...]) -> list[Window]:
@@ -137,20 +143,24 @@ def _build(window: Window, stack: list[Window], starts: list[int]) -> _Body:
         inner.append(_build(stack.pop(), stack, starts))
     first, last = bisect_right(starts, window.start), bisect_right(starts, window.end)
     return _Body(
+        window.start,
         window.end,
         window.extra,
         first,
         last,
         tuple(inner),
-        window.end - window.start + sum(body.extra * body.cycles for body in inner),
-        last - first + sum(body.extra * body.spans for body in inner),
+        window.end - window.start + sum(body.skipped for body in inner),
+        last - first + sum((body.extra + 1) * body.spans - (body.last - body.first) for body in inner),
     )
 
 
 def _skipped_before(body: _Body, stepped: int) -> int:
     """Cycles of repeats that are over before a stepped moment in the first pass of a body."""
-    over = sum(inner.extra * inner.cycles for inner in body.inner if inner.end <= stepped)
-    return over + sum(_skipped_before(inner, stepped) for inner in body.inner)
+    return sum(
+        inner.skipped if inner.end <= stepped else _skipped_before(inner, stepped)
+        for inner in body.inner
+        if inner.start < stepped
+    )
 
 
 def _unroll(spans: tuple[Span, ...], body: _Body, shift: int, position: int, skip_before: int) -> Iterator[Span]:
@@ -163,11 +173,11 @@ def _unroll(spans: tuple[Span, ...], body: _Body, shift: int, position: int, ski
         yield from (_real(spans[i], shift, position - first) for i in range(first, last))
         position += last - first
         if inner is not None:
-            skipped = min(max((skip_before - inner.end - shift) // inner.cycles, 0), inner.extra)
+            skipped = min(max((skip_before - shift - inner.start) // inner.cycles - 1, 0), inner.extra)
             for repeat in range(skipped, inner.extra + 1):
                 at = position + repeat * inner.spans
                 yield from _unroll(spans, inner, shift + repeat * inner.cycles, at, skip_before)
-            shift += inner.extra * inner.cycles
+            shift += inner.skipped
             position += (inner.extra + 1) * inner.spans
             first = inner.last
 
