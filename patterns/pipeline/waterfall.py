@@ -8,17 +8,16 @@ unit class of the span that the walk is at, or `latency` between that span's end
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import accumulate, pairwise
-from math import prod
+from itertools import pairwise
 
 from patterns.pipeline.bounds import limiting_unit
+from patterns.pipeline.gaps import Repeat, Walk, lying_in, nested
 from patterns.pipeline.overlap import EXPOSED
 from patterns.pipeline.program import Program
-from patterns.pipeline.timeline import Span, Timeline, segments
+from patterns.pipeline.timeline import Timeline, segments
 
 PARTS = (
     "work",
@@ -35,9 +34,6 @@ PARTS = (
 )
 
 
-Piece = tuple[str, int, int]
-
-
 @dataclass(frozen=True)
 class Stretch:
     """The limiting unit works in stepped [begin, end); `opened_by` is the index of its first span."""
@@ -47,34 +43,17 @@ class Stretch:
     opened_by: int
 
 
-@dataclass(frozen=True)
-class Ruler:
-    """Measures a part of stepped time in which every moment counts a number of times."""
-
-    cuts: tuple[int, ...]
-    weights: tuple[int, ...]
-    before: tuple[int, ...]
-
-    def length(self, begin: int, end: int) -> int:
-        """How long stepped [begin, end) is."""
-        return self._until(end) - self._until(begin) if begin < end else 0
-
-    def _until(self, moment: int) -> int:
-        index = bisect_right(self.cuts, moment, 1, len(self.weights)) - 1
-        return self.before[index] + (moment - self.cuts[index]) * self.weights[index]
-
-
 def explain(program: Program, timeline: Timeline) -> tuple[tuple[str, int], ...]:
     """Cycles of each part, in the order of PARTS; they add up to timeline.total_cycles. Needs a run with spans."""
     cycles: Counter[str] = Counter()
     stretches = _stretches(program, timeline)
     if stretches:
+        repeats = nested(timeline)
         first, last = stretches[0].begin, stretches[-1].end
         cycles["work"] = _work(timeline, stretches)
-        cycles["fill"] = _ruler(timeline, 0, first).length(0, first)
-        cycles["drain"] = _ruler(timeline, last, timeline.stepped_cycles).length(last, timeline.stepped_cycles)
-        for before, after in pairwise(stretches):
-            cycles.update(_gap(program, timeline, before.end, after))
+        cycles["fill"] = _length(repeats, 0, first)
+        cycles["drain"] = _length(repeats, last, timeline.stepped_cycles)
+        _add_gaps(program, timeline, stretches, cycles)
     else:
         cycles["fill"] = timeline.total_cycles
     if sum(cycles.values()) != timeline.total_cycles:
@@ -97,48 +76,40 @@ def _stretches(program: Program, timeline: Timeline) -> list[Stretch]:
     return found
 
 
-def _work(timeline: Timeline, stretches: list[Stretch]) -> int:
-    """Length of all stretches, every moment as often as it happened."""
-    happened = _measure([(begin, end, weight) for begin, end, weight in segments(timeline)])
-    return sum(happened.length(stretch.begin, stretch.end) for stretch in stretches)
-
-
-def _gap(program: Program, timeline: Timeline, begin: int, after: Stretch) -> Counter[str]:
-    """The pieces of all happenings of a gap.
+def _add_gaps(program: Program, timeline: Timeline, stretches: list[Stretch], cycles: Counter[str]) -> None:
+    """Add the pieces of all happenings of every gap.
 
     Two equal periods come before a jump, so a gap that ends in a window looks the same in each of its happenings: it
-    counts as often as the span that ends it. A window that lies within the gap counts all its happenings each time.
+    counts as often as the span that ends it. A window that lies within the gap counts whole each time.
     """
-    times = prod(1 + w.extra for w in timeline.windows if w.start < after.begin <= w.end)
-    ruler = _ruler(timeline, begin, after.begin)
-    cycles: Counter[str] = Counter()
-    for name, start, end in _walk(program, timeline.spans, begin, after):
-        cycles[name] += ruler.length(start, end) * times
-    return cycles
+    repeats = nested(timeline)
+    pieces = segments(timeline)
+    ends = [end for _, end, _ in pieces]
+    walk = Walk(timeline.spans, {unit.name: EXPOSED[unit.unit_class] for unit in program.units})
+    for before, after in pairwise(stretches):
+        found: Counter[str] = Counter()
+        within = tuple(lying_in(repeats, before.end, after.begin))
+        walk.back(after.begin, before.end, timeline.spans[after.opened_by].cause, within, found)
+        # What starts in the cycle in which a window ends is in it: the weight is that of the cycle before.
+        weight = pieces[bisect_left(ends, after.begin)][2]
+        for name, amount in found.items():
+            cycles[name] += amount * weight
 
 
-def _walk(program: Program, spans: tuple[Span, ...], begin: int, after: Stretch) -> Iterator[Piece]:
-    """Pieces of a gap from its end back to its beginning; what no cause explains is latency."""
-    now = after.begin
-    index = spans[after.opened_by].cause
-    while now > begin and index >= 0:
-        span = spans[index]
-        end = max(begin, min(now, span.end))
-        start = max(begin, min(end, span.start))
-        yield "latency", end, now
-        yield EXPOSED[program.unit_named[span.unit].unit_class], start, end
-        now, index = start, span.cause
-    yield "latency", begin, now
+def _work(timeline: Timeline, stretches: list[Stretch]) -> int:
+    """Length of all stretches, every moment as often as it happened."""
+    pieces = iter(segments(timeline))
+    begin, end, weight = next(pieces)
+    work = 0
+    for stretch in stretches:
+        while begin < stretch.end:
+            work += max(0, min(end, stretch.end) - max(begin, stretch.begin)) * weight
+            if end > stretch.end:
+                break
+            begin, end, weight = next(pieces, (timeline.stepped_cycles, timeline.stepped_cycles, 1))
+    return work
 
 
-def _ruler(timeline: Timeline, begin: int, end: int) -> Ruler:
-    """Measures stepped [begin, end) where only the windows that lie in it count more than once."""
-    windows = [w for w in timeline.windows if begin <= w.start and w.end <= end]
-    cuts = sorted({begin, end, *(w.start for w in windows), *(w.end for w in windows)})
-    return _measure([(a, b, prod(1 + w.extra for w in windows if w.start <= a < w.end)) for a, b in pairwise(cuts)])
-
-
-def _measure(parts: list[tuple[int, int, int]]) -> Ruler:
-    """The ruler of adjacent parts (begin, end, weight)."""
-    before = accumulate(((end - begin) * weight for begin, end, weight in parts), initial=0)
-    return Ruler(tuple(begin for begin, _, _ in parts), tuple(weight for _, _, weight in parts), tuple(before))
+def _length(repeats: tuple[Repeat, ...], begin: int, end: int) -> int:
+    """Length of stepped [begin, end) where only the windows that lie in it count more than once."""
+    return end - begin + sum(repeat.skipped_cycles for repeat in lying_in(repeats, begin, end))

@@ -17,6 +17,7 @@ from tests.pipeline.view_programs import (
     attention_pingpong,
     multistage,
     persistent,
+    random_phases,
     random_program,
     synchronous,
     warp_specialized,
@@ -118,7 +119,7 @@ def test_a_sum_that_is_off_is_a_bug() -> None:
         explain(program, Timeline(3, 2, (), (Span("r", "", "u", 0, 0, 2, 2),), (), (), (), 0))
 
 
-@pytest.mark.parametrize("seed", range(120))
+@pytest.mark.parametrize("seed", range(60))
 def test_the_jump_changes_nothing_and_the_work_is_the_limiting_units(seed: int) -> None:
     program = random_program(seed)
     jumped, stepwise = simulate(program), simulate(program, jump=False)
@@ -126,3 +127,9 @@ def test_the_jump_changes_nothing_and_the_work_is_the_limiting_units(seed: int) 
     unit = limiting_unit(program)
     if unit.lanes == 1:
         assert parts(program, stepwise).get("work", 0) == dict(work_by_unit(program))[unit.name]
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_gaps_that_hold_repeats_are_walked_through_each(seed: int) -> None:
+    program = random_phases(seed)
+    assert parts(program, simulate(program)) == parts(program, simulate(program, jump=False))

@@ -110,3 +110,25 @@ def _stage(draw: Random, units: tuple[Unit, ...], stage: int, stages: int) -> tu
     else:
         made = [Run(draw.choice(units).name, draw.randint(0, 9), "run"), Commit(out)]
     return (*taken, Acquire(out), *work, *made, *freed)
+
+
+def random_phases(seed: int) -> Program:
+    """A pipeline whose first unit is busiest, and rests in every second phase: its gaps hold many repeats."""
+    draw = Random(seed)
+    units = tuple(
+        Unit(f"u{i}", draw.choice(UNIT_CLASSES), draw.choice((1, 1, 1, 2))) for i in range(draw.randint(3, 5))
+    )
+    stages = draw.randint(2, 5)
+    channels = tuple(Channel(f"c{i}", draw.randint(1, 4)) for i in range(stages - 1))
+    bodies: list[list[Op]] = [[] for _ in range(stages)]
+    for phase in range(draw.randint(2, 4)):
+        trips = draw.choice((1, 20, 60, 100))
+        for stage, body in enumerate(bodies):
+            body.append(Loop(trips, _stage(draw, units if phase % 2 == 0 else units[1:], stage, stages)))
+    outer = draw.choice((1, 1, 5))
+    roles = []
+    for stage, body in enumerate(bodies):
+        first = [Run("u0", draw.choice((500, 900)), "big")] if draw.random() < 0.6 else []
+        last = [Run("u0", draw.choice((5, 90)), "big")] if draw.random() < 0.6 else []
+        roles.append(Role(f"r{stage}", (Loop(outer, (*first, *body, *last)),)))
+    return Program(f"phases {seed}", units, channels, tuple(roles))
