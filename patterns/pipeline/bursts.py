@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from patterns.pipeline.instructions import Instructions, LoopSite
-from patterns.pipeline.state import NEVER, RunState
+from patterns.pipeline.state import ENDED, NEVER, RunState
 
 FIRST_BURST = 32  # looks in a row, doubled each time: a period of p boundaries takes a burst of about 2 p looks
 REST = 1  # steps of rest for each value looked at: looking then takes about a quarter of the time
@@ -13,10 +13,10 @@ PATIENCE = 4096  # steps without a boundary of the watched role after which anot
 class Bursts:
     """The run looks if role `watched` has passed `due` loop boundaries, or after `resume` steps."""
 
-    def __init__(self, state: RunState, instructions: list[Instructions]) -> None:
+    def __init__(self, state: RunState, instructions: list[Instructions], allowed: bool) -> None:
         self.watched = 0
         self.due = NEVER
-        self.resume = 0 if state.left else NEVER
+        self.resume = 0 if allowed and state.left else NEVER
         self._state = state
         self._loops = [_iterations(code.loops) for code in instructions]
         self._passed = [0] * len(instructions)
@@ -52,7 +52,7 @@ class Bursts:
 
     def _watch(self) -> None:
         passes = self._state.passes
-        moving = [role for role, passed in enumerate(passes) if passed != self._passed[role] and passed < NEVER]
+        moving = [role for role, passed in enumerate(passes) if passed != self._passed[role] and passed < ENDED]
         if moving:
             self.watched = max(moving, key=self._iterations_left)
         self._passed = passes.copy()

@@ -22,7 +22,7 @@ from patterns.pipeline.bursts import Bursts
 from patterns.pipeline.causes import Record
 from patterns.pipeline.instructions import Instructions
 from patterns.pipeline.signature import Signature, Signer
-from patterns.pipeline.state import NEVER, RunState
+from patterns.pipeline.state import ENDED, RunState
 from patterns.pipeline.timeline import Window
 
 Counters = tuple[int, ...]
@@ -52,8 +52,8 @@ class Moment:
 class Jumper:
     """Remembers moments of a run, and jumps when one ends the second of two equal periods."""
 
-    def __init__(self, state: RunState, instructions: list[Instructions], records: list[Record]) -> None:
-        self.bursts = Bursts(state, instructions)
+    def __init__(self, state: RunState, instructions: list[Instructions], records: list[Record], allowed: bool) -> None:
+        self.bursts = Bursts(state, instructions, allowed)
         self.windows: list[Window] = []
         self.skipped = 0
         self._state = state
@@ -66,8 +66,8 @@ class Jumper:
 
     def look(self, now: int, executed: int) -> None:
         """Look at the end of this cycle, and say through `bursts` when to look again."""
-        passes, bursts = self._state.passes[self.bursts.watched], self.bursts
-        if passes < bursts.due or passes >= NEVER:
+        bursts = self.bursts
+        if not bursts.due <= self._state.passes[bursts.watched] < ENDED:
             if bursts.wake(executed):
                 self._forget_all()
             return

@@ -16,7 +16,7 @@ from patterns.pipeline.deadlock import explain
 from patterns.pipeline.instructions import Instructions
 from patterns.pipeline.jump import Jumper
 from patterns.pipeline.program import Program
-from patterns.pipeline.state import NEVER, Event, RunState, UnitState
+from patterns.pipeline.state import Event, RunState, UnitState
 from patterns.pipeline.steps import compile_role
 from patterns.pipeline.timeline import Stall, Timeline
 
@@ -51,9 +51,7 @@ class Simulation:
         self.instructions = [compile_role(self.state, role) for role in range(len(program.roles))]
         self.records: list[Record] = []
         self.executed = 0
-        self.jumper = Jumper(self.state, self.instructions, self.records)
-        if not jump:
-            self.jumper.bursts.resume = NEVER
+        self.jumper = Jumper(self.state, self.instructions, self.records, jump)
         self.end = _ender(self.state)
         self.take = _taker(self.state, self.instructions, self.records if spans else None)
 

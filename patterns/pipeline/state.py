@@ -14,7 +14,8 @@ from itertools import count
 
 from patterns.pipeline.program import Program
 
-NEVER = 1 << 62  # a count that is never reached; the loop boundaries that a role has passed when it ended
+ENDED = 1 << 62  # the loop boundaries passed by a role that ended: more than any that moves
+NEVER = ENDED + 1  # a count that is never reached
 
 # What a Start does when its result is usable, by tile (or handle's serial number) and span.
 Applied = Callable[[int, int], None]

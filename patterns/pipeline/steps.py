@@ -24,7 +24,7 @@ from patterns.pipeline.script import (
     Start,
     Wait,
 )
-from patterns.pipeline.state import NEVER, Anchor, Applied, RunState, UnitState, Work
+from patterns.pipeline.state import ENDED, Anchor, Applied, RunState, UnitState, Work
 
 Bind = Callable[[], int]
 
@@ -58,10 +58,10 @@ def _emit_end(code: Instructions) -> None:
 
     def end(now: int) -> int:
         state.alive -= 1
-        passes[role] = NEVER
+        passes[role] = ENDED
         return BLOCKED
 
-    code.add(None, end, "end")
+    code.add(None, end, "")
 
 
 def _emit_acquire(code: Instructions, op: Acquire) -> None:
