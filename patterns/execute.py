@@ -32,6 +32,8 @@ def execute(
         if block is None:
             _run_blocks(plan.graph, memory, calls, done)
             continue
+        if done[block.name] == block.count:
+            raise PlanError(f"block {block.name} is executed more than {block.count} times")
         _run_pass(plan.graph, memory, block, calls, done[block.name])
         done[block.name] += 1
         memory.carry(block)
@@ -102,7 +104,7 @@ def _run_call(graph: Graph, memory: Memory, call: Call, nodes: tuple[Node, ...],
         except KeyError as error:
             raise PlanError(f"{call.name} reads {name}, which no call before it has made visible") from error
 
-    inside = hidden(graph, call.nodes)
+    inside = hidden(graph, [node.name for node in nodes])
     visible = tuple(node.writes for node in nodes if node.writes not in inside)
     made = run_split(graph, nodes, call.tiling, read, visible)
     for name, arrays in made.complete.items():

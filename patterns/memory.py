@@ -81,12 +81,19 @@ class Memory:
                 self._held[inside] = before
 
     def results(self, also: Iterable[str]) -> dict[str, NDArray[Any]]:
-        """Results, states as they are now, and the tensors in `also`; with a leading axis of members if several."""
+        """Results, states as they are now, and the tensors in `also`; with a leading axis of members if several.
+
+        Raises UserError for a tensor that nobody made, or that a call hides.
+        """
         import numpy
 
         states = {tensor.name for tensor in provided(self.graph) if tensor.role == "state"}
         names = [tensor.name for tensor in self.graph.tensors if tensor.name in results(self.graph) | states]
-        found = {name: self._held[name] for name in dict.fromkeys([*names, *also])}
+        wanted = dict.fromkeys([*names, *also])
+        for name in wanted:
+            if name not in self._held:
+                raise UserError(f"{name!r} is not visible after the run")
+        found = {name: self._held[name] for name in wanted}
         return {name: numpy.stack(held) if self.members > 1 else held[0] for name, held in found.items()}
 
 

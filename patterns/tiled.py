@@ -44,8 +44,8 @@ class Local:
 class Schedule:
     """A call's nodes with what decides in which steps each runs.
 
-    makes: the tensors that they write. after: loops (around the node, and not its own) in whose last step it runs, because it needs what they make; in
-    the first step of all others.
+    makes: the tensors that they write. after: loops (around the node, and not its own) in whose last step it runs,
+    because it needs what they make; in the first step of all others.
     """
 
     level: Level
@@ -57,7 +57,7 @@ class Schedule:
 
 def schedule(graph: Graph, nodes: tuple[Node, ...], tiling: Tiling) -> Schedule:
     """When the nodes of a call run. Raises PlanError for loops that no accumulator could follow."""
-    level = level_of(tiling, nodes)
+    level = level_of(tiling, nodes, graph.sizes)
     around = {node.name: loops for node, loops in paths(level)}
     tiled = {node.name: tiled_dims(graph, node) for node in nodes}
     accumulated = {node.name: accumulated_dims(graph, node) for node in nodes}

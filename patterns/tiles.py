@@ -44,9 +44,11 @@ class Level:
     items: tuple[Node | Level, ...]
 
 
-def level_of(tiling: Tiling, nodes: tuple[Node, ...], first_number: int = 0) -> Level:
+def level_of(tiling: Tiling, nodes: tuple[Node, ...], sizes: Mapping[str, int], first_number: int = 0) -> Level:
     """A tiling as levels. Raises PlanError for nests whose nodes are not consecutive nodes of the call."""
     for tile in tiling.loops:
+        if tile.dim not in sizes:
+            raise PlanError(f"a loop over {tile.dim!r}, which is no dim of the graph")
         if tile.extent < 1:
             raise PlanError(f"a loop over {tile.dim!r} has tiles of {tile.extent}")
     loops = tuple(Loop(tile.dim, tile.extent, first_number + at) for at, tile in enumerate(tiling.loops))
@@ -63,7 +65,7 @@ def level_of(tiling: Tiling, nodes: tuple[Node, ...], first_number: int = 0) -> 
         inside = nodes[at : at + len(nest.nodes)]
         if tuple(node.name for node in inside) != nest.nodes:
             raise PlanError(f"a nest holds {nest.nodes}, and the call's nodes there are {[n.name for n in inside]}")
-        level = level_of(nest.tiling, inside, number)
+        level = level_of(nest.tiling, inside, sizes, number)
         number = 1 + max((loop.number for loop in loops_of(level)), default=number)
         items.append(level)
         at += len(nest.nodes)

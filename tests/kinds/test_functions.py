@@ -1,0 +1,105 @@
+"""Scalar functions: their numbers against Python's own mathematics, and reductions in parts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from patterns.errors import UnknownName
+from patterns.functions import FUNCTIONS, MAP, MASKED, REDUCTIONS, ZIP, function, reduction
+
+NUMBERS = [-30.0, -1.5, -0.25, 0.5, 1.0, 2.0, 700.0]
+POSITIVE = [0.25, 1.0, 9.0]
+
+MAP_MEANING: dict[str, Callable[[float], float]] = {
+    "copy": lambda x: x,
+    "zero": lambda x: 0.0,
+    "neg": lambda x: -x,
+    "abs": abs,
+    "square": lambda x: x**2,
+    "relu": lambda x: max(x, 0.0),
+    "tanh": math.tanh,
+    "sigmoid": lambda x: math.exp(x) / (1 + math.exp(x)),
+    "silu": lambda x: x / (1 + math.exp(-x)),
+    "gelu": lambda x: x * 0.5 * (1 + math.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x))),
+    "exp": math.exp,
+}
+POSITIVE_MEANING: dict[str, Callable[[float], float]] = {
+    "log": math.log,
+    "reciprocal": lambda x: 1 / x,
+    "sqrt": math.sqrt,
+    "rsqrt": lambda x: 1 / math.sqrt(x),
+}
+
+
+@pytest.mark.parametrize("name", MAP_MEANING)
+def test_a_map_is_the_function_of_its_name(name: str) -> None:
+    assert MAP[name](np.array(NUMBERS)) == pytest.approx([MAP_MEANING[name](x) for x in NUMBERS])
+
+
+@pytest.mark.parametrize("name", POSITIVE_MEANING)
+def test_a_map_of_positive_numbers_is_the_function_of_its_name(name: str) -> None:
+    assert MAP[name](np.array(POSITIVE)) == pytest.approx([POSITIVE_MEANING[name](x) for x in POSITIVE])
+
+
+def test_functions_take_their_scalars() -> None:
+    x = np.array([3.0])
+    assert MAP["scale"](x, by=2.0) == 6
+    assert MAP["scale"](x, inverse_root=16) == 0.75
+    assert MAP["shift"](x, by=-1.0) == 2
+    assert MAP["rsqrt"](x, eps=1.0) == 0.5
+    assert MAP["cast"](np.array([-2.7]), dtype="int32") == -2
+    assert MAP["cast"](np.array([-2.7]), dtype="fp8") == -2.7
+
+
+def test_every_map_was_tried() -> None:
+    assert set(MAP) == {*MAP_MEANING, *POSITIVE_MEANING, "scale", "shift", "cast"}
+
+
+def test_zips_are_the_functions_of_their_names() -> None:
+    x, y = np.array([6.0, 1.0]), np.array([2.0, 4.0])
+    expected = {"add": [8, 5], "sub": [4, -3], "mul": [12, 4], "div": [3, 0.25], "max": [6, 4], "min": [2, 1]}
+    assert {name: list(ZIP[name](x, y)) for name in expected} == expected
+    assert set(ZIP) == {*expected, "causal"}
+
+
+def test_a_causal_mask_hides_keys_after_the_query() -> None:
+    score, query, key = np.ones((2, 3)), np.array([[0], [2]]), np.array([[0, 1, 2]])
+    assert ZIP["causal"](score, query, key).tolist() == [[1, MASKED, MASKED], [1, 1, 1]]
+    assert np.exp(MASKED - 5) == 0
+
+
+def test_an_element_costs_what_the_rule_says() -> None:
+    cost = {(kind, f.name): (f.vector_ops, f.special_ops) for kind in FUNCTIONS for f in FUNCTIONS[kind].values()}
+    assert cost["map", "exp"] == (1, 1)  # 2**(x log2 e)
+    assert cost["zip", "div"] == (1, 1)  # x times 1/y
+    assert cost["map", "silu"] == (3, 2)  # -x log2 e, 1 + e, x times: 2**, 1/
+    assert cost["map", "copy"] == cost["map", "zero"] == (0, 0)
+
+
+@pytest.mark.parametrize(("kind", "name"), [("map", "exq"), ("zip", "ad")])
+def test_an_unknown_function_is_refused(kind: str, name: str) -> None:
+    with pytest.raises(UnknownName, match=rf"unknown {kind} function '{name}' \(did you mean"):
+        function(kind, name)
+
+
+def test_an_unknown_reduction_is_refused() -> None:
+    with pytest.raises(UnknownName, match=r"unknown reduce function 'summ' \(did you mean 'sum'\?\)"):
+        reduction("summ")
+
+
+@given(
+    st.sampled_from(sorted(REDUCTIONS)),
+    st.lists(st.integers(-3, 3), min_size=2, max_size=12),
+    st.integers(1, 11),
+)
+def test_a_reduction_in_parts_is_that_of_the_whole(name: str, numbers: list[int], cut: int) -> None:
+    of, x, at = REDUCTIONS[name], np.array([numbers, numbers[::-1]], dtype=float), min(cut, len(numbers) - 1)
+    parts = of.merge(np, of.part(np, x[:, :at], (1,), 0), of.part(np, x[:, at:], (1,), at))
+    whole = {"sum": x.sum, "max": x.max, "min": x.min, "mean": x.mean, "argmax": x.argmax}[name](axis=1)
+    assert of.finish(parts) == pytest.approx(whole)
