@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 
+from patterns.pipeline.check import busy_cycles, counters, flat_ops
 from patterns.pipeline.program import Program, Role, Unit
-from patterns.pipeline.script import Loop, Op, Run, Start
+from patterns.pipeline.script import Run
 
 
 @dataclass(frozen=True)
@@ -39,34 +38,14 @@ def limiting_unit(program: Program) -> Unit:
 
 def work_by_unit(program: Program) -> tuple[tuple[str, int], ...]:
     """Cycles of work of every unit, summed over its lanes, in listed order."""
-    work = dict.fromkeys((unit.name for unit in program.units), 0)
-    for role in program.roles:
-        for op, times in repeated(role.script):
-            if isinstance(op, Run | Start):
-                work[op.unit] += op.cycles * times
-    return tuple(work.items())
+    return busy_cycles(program)
 
 
 def run_cycles(role: Role) -> int:
     """Cycles that a role itself spends in its Run ops, one after another."""
-    return sum(op.cycles * times for op, times in repeated(role.script) if isinstance(op, Run))
+    return sum(op.cycles * times for op, times in flat_ops(role.script) if isinstance(op, Run))
 
 
 def counters_of(program: Program) -> tuple[tuple[str, int], ...]:
     """The ops' counts added up over the whole run, sorted by name."""
-    counters: Counter[str] = Counter()
-    for role in program.roles:
-        for op, times in repeated(role.script):
-            if isinstance(op, Run | Start):
-                for name, amount in op.counts:
-                    counters[name] += amount * times
-    return tuple(sorted(counters.items()))
-
-
-def repeated(script: tuple[Op, ...], times: int = 1) -> Iterator[tuple[Op, int]]:
-    """Every op of a script that is not a loop, in order, with how often it is run."""
-    for op in script:
-        if isinstance(op, Loop):
-            yield from repeated(op.body, times * op.count)
-        else:
-            yield op, times
+    return counters(program)
