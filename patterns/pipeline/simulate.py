@@ -30,7 +30,7 @@ def simulate(program: Program, *, spans: bool = True, jump: bool = True) -> Time
     run = Simulation(program, spans, jump)
     stepped = run.run()
     if run.state.alive:
-        raise explain(run.state, run.instructions)
+        raise explain(run.state, run.instructions, stepped + run.jumper.skipped, _completes)
     return Timeline(
         total_cycles=stepped + run.jumper.skipped,
         stepped_cycles=stepped,
@@ -41,6 +41,12 @@ def simulate(program: Program, *, spans: bool = True, jump: bool = True) -> Time
         counters=counters(program),
         steps=run.executed,
     )
+
+
+def _completes(program: Program) -> bool:
+    run = Simulation(program, False, True)
+    run.run()
+    return not run.state.alive
 
 
 class Simulation:
