@@ -26,8 +26,7 @@ def without_lone_members(graph: Graph) -> Graph:
     if not dropped:
         return graph
     blocks = tuple(_renamed(block, dropped, names) for block in graph.blocks)
-    kept = (tensor for tensor in graph.tensors if tensor.name not in names)
-    return replace(graph, blocks=blocks, tensors=tuple(replace(t, shares=_final(names, t.shares)) for t in kept))
+    return replace(graph, blocks=blocks, tensors=tuple(t for t in graph.tensors if t.name not in names))
 
 
 def _final(names: dict[str, str], name: str) -> str:

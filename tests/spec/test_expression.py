@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from patterns.expression import ExpressionError, ExtentsError, evaluate, parse, resolve
@@ -139,6 +139,7 @@ def trees(names: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     )
 
 
+@settings(deadline=None)
 @given(trees(st.sampled_from(["a", "b"])), st.integers(1, 100), st.integers(1, 100))
 def test_it_agrees_with_exact_arithmetic_in_python(text: str, a: int, b: int) -> None:
     import re
@@ -157,12 +158,14 @@ def test_it_agrees_with_exact_arithmetic_in_python(text: str, a: int, b: int) ->
             evaluate(text, {"a": a, "b": b})
 
 
+@settings(deadline=None)
 @given(st.integers(1, 2**200))
 def test_log2_of_whole_numbers_is_never_rounded_over_a_power(number: int) -> None:
     assert evaluate("ceil(log2(n))", {"n": number}) == (number - 1).bit_length()
     assert evaluate("floor(log2(n))", {"n": number}) == number.bit_length() - 1
 
 
+@settings(deadline=None)
 @given(st.integers(-(10**9), 10**9), st.integers(1, 10**6))
 def test_ceildiv_and_align(number: int, step: int) -> None:
     assert evaluate("ceildiv(n, s)", {"n": number, "s": step}) == math.ceil(Fraction(number, step))
@@ -171,6 +174,7 @@ def test_ceildiv_and_align(number: int, step: int) -> None:
     assert 0 <= aligned - number < step
 
 
+@settings(deadline=None)
 @given(st.one_of(st.text(max_size=600), st.text("ab1(),+-*/%.'[]{}:=<> \n\\@#!~", max_size=60)))
 def test_any_text_is_a_number_or_an_expression_error(text: str) -> None:
     offset = 0

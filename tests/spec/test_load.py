@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from patterns.errors import SpecError
@@ -148,6 +148,7 @@ data = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(data)
 def test_json_is_read_as_itself(value: object) -> None:
     import json
@@ -155,6 +156,7 @@ def test_json_is_read_as_itself(value: object) -> None:
     assert load_text(json.dumps({"a": value}, ensure_ascii=False), "f.yaml").data == {"a": value}
 
 
+@settings(deadline=None)
 @given(st.one_of(st.text(), st.text("[]{}:,&*!|>'\"%@`#-? \n\tab01e.<~^", max_size=80)))
 def test_any_text_is_data_or_a_spec_error(text: str) -> None:
     try:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from patterns.errors import SpecError, UnknownName, UserError
@@ -120,6 +120,7 @@ def test_every_mistake_is_told_with_its_place(tmp_path: Path) -> None:
     assert told == [(3, ""), (3, "cores.value"), (11, "launch_ps.value"), (13, "grid.value"), (16, "mood")]
 
 
+@settings(deadline=None, max_examples=60)
 @given(st.text("0123456789.-+eE kMGTi B/s[]{}:,&*~nofaultrue\"'", max_size=30))
 def test_any_value_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
     folder = tmp_path_factory.getbasetemp()

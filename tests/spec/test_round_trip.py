@@ -86,7 +86,7 @@ def node(draw: st.DrawFn, name: str, shapes: dict[str, tuple[list[str], str]]) -
     return name, {"kind": "map", "fn": "exp", "reads": [read]}
 
 
-@settings(max_examples=80)
+@settings(max_examples=80, deadline=None)
 @given(specs())
 def test_a_written_graph_reads_as_itself(spec: Data) -> None:
     graph = parse_graph(json.dumps(spec))
@@ -126,6 +126,24 @@ nodes:
     assert "s: {dims: [rows], dtype: fp32, role: intermediate}" in written
     assert '"y": {dims' not in written
     assert parse_graph(written) == graph
+
+
+def test_an_intermediate_declared_outside_its_block_stays_there() -> None:
+    text = """
+name: outside
+extents: {rows: 8}
+tensors:
+  x: {dims: [rows], dtype: bf16, role: input}
+  e: {dims: [rows], dtype: bf16, role: intermediate}
+blocks:
+  only:
+    nodes:
+      e: {kind: map, fn: exp, reads: [x]}
+      f: {kind: map, fn: exp, reads: [e]}
+"""
+    graph = parse_graph(text)
+    assert (graph.tensor_named["e"].block, graph.tensor_named["f"].block) == ("", "only")
+    assert parse_graph(write_graph(graph)) == graph
 
 
 @pytest.mark.parametrize("layers", ["1", "2"])
@@ -176,7 +194,7 @@ PIECES += [
 ]
 
 
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 @given(
     st.lists(
         st.tuples(st.integers(0, len(SOFTMAX)), st.integers(0, 6), st.sampled_from(PIECES)), min_size=1, max_size=4
@@ -192,7 +210,7 @@ def test_any_edit_of_a_file_gives_a_graph_or_a_message(edits: list[tuple[int, in
         assert type(error) is SpecError  # noqa: PT017
 
 
-@settings(max_examples=100)
+@settings(max_examples=100, deadline=None)
 @given(specs(), st.data())
 def test_any_change_of_a_value_gives_a_graph_or_a_message(spec: Data, data: st.DataObject) -> None:
     places = list(_places(spec))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import inf, isnan
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from patterns.scalars import LONGEST_NUMBER, plain_scalar
@@ -70,11 +70,13 @@ def test_numbers_that_cannot_be_held() -> None:
         plain_scalar("1" * (LONGEST_NUMBER + 1))
 
 
+@settings(deadline=None)
 @given(st.integers())
 def test_integers_come_back(number: int) -> None:
     assert plain_scalar(str(number)) == number
 
 
+@settings(deadline=None)
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_floats_come_back(number: float) -> None:
     assert plain_scalar(repr(number)) == number

@@ -6,7 +6,7 @@ from fractions import Fraction
 from math import inf, nan
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from patterns.errors import UserError
@@ -128,12 +128,14 @@ positive = st.integers(1, 10**15)
 rates = st.one_of(st.integers(1, 10**13), st.fractions(Fraction(1, 10**6), 10**6))
 
 
+@settings(deadline=None)
 @given(positive, rates)
 def test_cycles_are_rounded_up_once(amount: int, rate: Fraction) -> None:
     cycles = cycles_for(amount, rate)
     assert (cycles - 1) * rate < amount <= cycles * rate
 
 
+@settings(deadline=None)
 @given(positive, st.integers(1, 10**13))
 def test_ticks_are_rounded_up_once_and_come_back(cycles: int, clock_hz: int) -> None:
     time_ps = ticks(cycles, clock_hz)
@@ -143,11 +145,13 @@ def test_ticks_are_rounded_up_once_and_come_back(cycles: int, clock_hz: int) -> 
     assert cycles <= back
 
 
+@settings(deadline=None)
 @given(positive, positive, st.integers(1, 10**13))
 def test_more_cycles_take_more_time(first: int, more: int, clock_hz: int) -> None:
     assert ticks(first, clock_hz) <= ticks(first + more, clock_hz)
 
 
+@settings(deadline=None)
 @given(st.decimals(0, 10**6, places=4), st.sampled_from(["", "k", "M", "G", "T", "Ki", "Mi", "Gi", "Ti"]))
 def test_prefixes_are_powers_of_1000_and_with_an_i_of_1024(number: object, prefix: str) -> None:
     factor = {"": 1, "k": 1000, "M": 1000**2, "G": 1000**3, "T": 1000**4}.get(prefix) or 1024 ** (
