@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from patterns.errors import Mistake, SpecError, UserError
 from patterns.graph import Graph, Node
@@ -23,7 +23,15 @@ from patterns.yaml_tree import Mark
 SUFFIX = ".json"
 SUPPORTED = ("LlamaForCausalLM",)
 
+
+def _absent(value: object) -> object:
+    if value:
+        raise ValueError("not supported here: it would change what is computed")
+    return value
+
+
 Count = Annotated[int, Field(gt=0)]
+Absent = Annotated[object, AfterValidator(_absent)]
 
 
 class LlamaConfig(BaseModel):
@@ -43,9 +51,9 @@ class LlamaConfig(BaseModel):
     torch_dtype: str | None = None
     dtype: str | None = None
     hidden_act: Literal["silu"] = "silu"
-    attention_bias: Literal[False] = False
-    mlp_bias: Literal[False] = False
-    quantization_config: None = None
+    attention_bias: Absent = False
+    mlp_bias: Absent = False
+    quantization_config: Absent = None
 
 
 DTYPES: Mapping[str, str] = {"bfloat16": "bf16", "float16": "fp16", "float32": "fp32"}
