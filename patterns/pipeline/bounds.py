@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from patterns.pipeline.check import busy_cycles, counters, flat_ops
 from patterns.pipeline.program import Program, Role, Unit
 from patterns.pipeline.script import Run
+from patterns.pipeline.uses import busy_cycles, counters, flat_ops
 
 
 @dataclass(frozen=True)

@@ -16,16 +16,17 @@ from patterns.pipeline.timeline import Span, Timeline
 Record = tuple[Work, int, int, int]
 
 
-def make_spans(program: Program, records: list[Record]) -> tuple[Span, ...]:
+def make_spans(program: Program, works: list[Work], records: list[Record]) -> tuple[Span, ...]:
     """The spans of a run, in the order in which units took the work."""
     roles = [role.name for role in program.roles]
     units = [unit.name for unit in program.units]
-    spans = []
-    for work, ready, start, cause in records:
-        end = start + work.cycles
-        span = Span(roles[work.role], work.label, units[work.unit.index], ready, start, end, end + work.latency, cause)
-        spans.append(span)
-    return tuple(spans)
+    heads = [(roles[work.role], work.label, units[work.unit.index]) for work in works]
+    return tuple(
+        [
+            Span(*heads[work.index], ready, start, start + work.cycles, start + work.cycles + work.latency, cause)
+            for work, ready, start, cause in records
+        ]
+    )
 
 
 def chain(timeline: Timeline, index: int) -> Iterator[Span]:

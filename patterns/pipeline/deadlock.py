@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import Any
 
 from patterns.errors import Deadlock
-from patterns.pipeline.check import flat_ops
 from patterns.pipeline.instructions import Instructions
 from patterns.pipeline.program import Program
 from patterns.pipeline.script import Acquire, Await, Finish, Op, Wait
 from patterns.pipeline.state import RunState
+from patterns.pipeline.uses import flat_ops
 
 DEEPEST = 1 << 16  # slots tried at most
 
@@ -55,7 +55,7 @@ def _blocked_wait(code: Instructions, op: Wait) -> str:
     empty = channel.taken[op.reader] == channel.made
     why = "which is empty" if empty else "which is not all filled"
     reader = f" (as reader {op.reader})" if channel.readers > 1 else ""
-    return f"waits for tile {channel.taken[op.reader]:,} of {op.channel!r}{reader}, {why}"
+    return f"waits for a tile of {op.channel!r}{reader}, {why}"
 
 
 def _blocked_await(code: Instructions, op: Await) -> str:

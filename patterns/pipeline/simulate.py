@@ -11,7 +11,7 @@ from collections.abc import Callable
 from heapq import heapify, heappop, heappush
 
 from patterns.pipeline.causes import Record, make_spans
-from patterns.pipeline.check import busy_cycles, check, counters
+from patterns.pipeline.check import check
 from patterns.pipeline.deadlock import explain
 from patterns.pipeline.instructions import Instructions
 from patterns.pipeline.jump import Jumper
@@ -19,6 +19,7 @@ from patterns.pipeline.program import Program
 from patterns.pipeline.state import Event, RunState, UnitState
 from patterns.pipeline.steps import compile_role
 from patterns.pipeline.timeline import Stall, Timeline
+from patterns.pipeline.uses import busy_cycles, counters
 
 
 def simulate(program: Program, *, spans: bool = True, jump: bool = True) -> Timeline:
@@ -35,7 +36,7 @@ def simulate(program: Program, *, spans: bool = True, jump: bool = True) -> Time
         total_cycles=stepped + run.jumper.skipped,
         stepped_cycles=stepped,
         windows=tuple(sorted(run.jumper.windows, key=lambda window: (window.start, -window.end))),
-        spans=make_spans(program, run.records),
+        spans=make_spans(program, run.state.works, run.records),
         busy=busy_cycles(program),
         stalls=_stalls(run.state),
         counters=counters(program),

@@ -61,17 +61,15 @@ class ChannelState:
         self.unread = [0] * slots
         self.missing = [0] * slots
         self.acquirers: list[int] = []
-        self.waiters: list[list[int]] = [[] for _ in range(readers)]
+        self.waiters: list[int] = []
 
     def fill(self, tile: int, num_bytes: int, after: int, span: int) -> None:
-        """Bytes arrive in a tile; roles that wait for just this tile wake when it is full."""
+        """Bytes arrive in a tile; roles that wait for a tile wake when it is full."""
         slot = tile % self.slots
         left = self.missing[slot] - num_bytes
         self.missing[slot] = left
-        if not left:
-            for reader, waiting in enumerate(self.waiters):
-                if waiting and self.taken[reader] == tile:
-                    self.turns.wake(waiting, after, span)
+        if not left and self.waiters:
+            self.turns.wake(self.waiters, after, span)
 
     def free(self, tile: int, after: int, span: int) -> None:
         """One reader releases a tile; roles that wait for a slot wake when it was the last reader."""

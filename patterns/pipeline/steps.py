@@ -24,7 +24,7 @@ from patterns.pipeline.script import (
     Start,
     Wait,
 )
-from patterns.pipeline.state import ENDED, Anchor, Applied, RunState, UnitState, Work
+from patterns.pipeline.state import ENDED, Anchor, Applied, RunState, Work
 
 Bind = Callable[[], int]
 
@@ -86,24 +86,32 @@ def _emit_acquire(code: Instructions, op: Acquire) -> None:
 
 def _emit_commit(code: Instructions, op: Commit) -> None:
     bind, num_bytes = _bind_fill(code, op.channel, op.num_bytes)
-    fill, role, cause, here = code.channel(op.channel).fill, code.role, code.state.turns.cause, len(code.steps) + 1
+    channel, role, cause, here = code.channel(op.channel), code.role, code.state.turns.cause, len(code.steps) + 1
+    fill, popleft, slots = channel.fill, code.acquired(op.channel).tiles.popleft, channel.slots
+    missing, waiters, wake = channel.missing, channel.waiters, code.state.turns.wake
 
-    def commit(now: int) -> int:
+    def commit_part(now: int) -> int:
         fill(bind(), num_bytes, role, cause[role])
         return here
 
-    code.add(op, commit, f"commit {op.channel}")
+    def commit(now: int) -> int:
+        missing[popleft() % slots] = 0
+        if waiters:
+            wake(waiters, role, cause[role])
+        return here
+
+    code.add(op, commit if num_bytes == channel.need else commit_part, f"commit {op.channel}")
 
 
 def _emit_wait(code: Instructions, op: Wait) -> None:
     channel, reader, role = code.channel(op.channel), op.reader, code.role
-    held, waiting = code.held(op.channel, reader), channel.waiters[reader]
+    held, waiters = code.held(op.channel, reader), channel.waiters
     slots, missing, taken, here = channel.slots, channel.missing, channel.taken, len(code.steps) + 1
 
     def wait(now: int) -> int:
         tile = taken[reader]
         if tile == channel.made or missing[tile % slots]:
-            waiting.append(role)
+            waiters.append(role)
             return BLOCKED
         taken[reader] = tile + 1
         held.append(tile)
@@ -113,11 +121,16 @@ def _emit_wait(code: Instructions, op: Wait) -> None:
 
 
 def _emit_release(code: Instructions, op: Release) -> None:
-    bind = _bind_free(code, op.channel, op.reader)
-    free, role, cause, here = code.channel(op.channel).free, code.role, code.state.turns.cause, len(code.steps) + 1
+    channel, role, cause, here = code.channel(op.channel), code.role, code.state.turns.cause, len(code.steps) + 1
+    popleft, slots, unread = code.held(op.channel, op.reader).popleft, channel.slots, channel.unread
+    acquirers, wake = channel.acquirers, code.state.turns.wake
 
     def release(now: int) -> int:
-        free(bind(), role, cause[role])
+        slot = popleft() % slots
+        left = unread[slot] - 1
+        unread[slot] = left
+        if acquirers and not left:
+            wake(acquirers, role, cause[role])
         return here
 
     code.add(op, release, f"release {op.channel}")
@@ -150,7 +163,7 @@ def _emit_await(code: Instructions, op: Await) -> None:
 
 def _emit_finish(code: Instructions, op: Finish) -> None:
     handle, role, here = code.handle(op.handle), code.role, len(code.steps) + 1
-    usable, waiting, name = handle.usable, handle.waiting, code.state.program.roles[code.role].name
+    usable, waiting = handle.usable, handle.waiting
 
     def finish(now: int) -> int:
         oldest = handle.oldest
@@ -158,8 +171,6 @@ def _emit_finish(code: Instructions, op: Finish) -> None:
             usable.remove(oldest)
             handle.oldest = oldest + 1
             return here
-        if oldest == handle.made:
-            raise ValueError(f"role {name!r} finishes {op.handle!r}, of which nothing is started")
         waiting.append(role)
         return BLOCKED
 
@@ -194,33 +205,55 @@ def _emit_loop(code: Instructions, op: Loop) -> None:
 
 
 def _emit_run(code: Instructions, op: Run) -> None:
-    work = _new_work(code, op)
-    request = _requester(code, work.unit)
+    work, role, cause, touched = _new_work(code, op), code.role, code.state.turns.cause, code.state.touched
+    unit = work.unit
+    asked, line, queue = unit.asked, unit.lines[role], unit.queue
 
     def run(now: int) -> int:
-        request(now, work, ())
+        if asked[role]:
+            line.append((work, ()))
+            return BLOCKED
+        asked[role] = True
+        heappush(queue, (now, role, work, (), cause[role]))
+        if not unit.touched:
+            unit.touched = True
+            touched.append(unit)
         return BLOCKED
 
     code.add(op, run, f"unit {op.unit}")
 
 
 def _emit_start(code: Instructions, op: Start) -> None:
-    work = _new_work(code, op)
-    work.waited, work.latency, here = False, op.latency, len(code.steps) + 1
+    work, role, cause, touched = _new_work(code, op), code.role, code.state.turns.cause, code.state.touched
+    binds, here = _bind_effects(code, op, work), len(code.steps) + 1
+    unit = work.unit
+    asked, line, queue = unit.asked, unit.lines[role], unit.queue
+
+    def start(now: int) -> int:
+        bound = tuple([bind() for bind in binds])
+        if asked[role]:
+            line.append((work, bound))
+            return here
+        asked[role] = True
+        heappush(queue, (now, role, work, bound, cause[role]))
+        if not unit.touched:
+            unit.touched = True
+            touched.append(unit)
+        return here
+
+    code.add(op, start, f"unit {op.unit}")
+
+
+def _bind_effects(code: Instructions, op: Start, work: Work) -> tuple[Bind, ...]:
+    """What binds a Start's effects to tiles when it is issued; the work learns what to do with them in the end."""
     effects = [_EFFECT[type(effect)](code, effect) for effect in op.then]
     if (code.role, op.handle) in code.state.handles:
         handle = code.handle(op.handle)
         effects.append((handle, handle.issue, handle.done))
+    work.waited, work.latency = False, op.latency
     work.anchors = tuple(anchor for anchor, _, _ in effects)
     work.applied = tuple(applied for _, _, applied in effects)
-    binds = tuple(bind for _, bind, _ in effects)
-    request = _requester(code, work.unit)
-
-    def start(now: int) -> int:
-        request(now, work, tuple([bind() for bind in binds]))
-        return here
-
-    code.add(op, start, f"unit {op.unit}")
+    return tuple(bind for _, bind, _ in effects)
 
 
 def _new_work(code: Instructions, op: Run | Start) -> Work:
@@ -228,24 +261,6 @@ def _new_work(code: Instructions, op: Run | Start) -> Work:
     work = Work(len(works), code.role, code.unit(op.unit), op.cycles, op.label)
     works.append(work)
     return work
-
-
-def _requester(code: Instructions, unit: UnitState) -> Callable[[int, Work, tuple[int, ...]], None]:
-    """What asks the unit for work: at once, or in the role's own line behind what it asked before."""
-    role, cause, touched = code.role, code.state.turns.cause, code.state.touched
-    asked, line, queue = unit.asked, unit.lines[code.role], unit.queue
-
-    def request(now: int, work: Work, bound: tuple[int, ...]) -> None:
-        if asked[role]:
-            line.append((work, bound))
-            return
-        asked[role] = True
-        heappush(queue, (now, role, work, bound, cause[role]))
-        if not unit.touched:
-            unit.touched = True
-            touched.append(unit)
-
-    return request
 
 
 def _bind_fill(code: Instructions, channel_name: str, num_bytes: int) -> tuple[Bind, int]:
@@ -256,8 +271,6 @@ def _bind_fill(code: Instructions, channel_name: str, num_bytes: int) -> tuple[B
     role = code.state.program.roles[code.role].name
 
     def bind() -> int:
-        if not tiles:
-            raise ValueError(f"role {role!r} fills a tile of {channel_name!r} that it did not acquire")
         acquired.issued += amount
         if acquired.issued < need:
             return tiles[0]
@@ -266,19 +279,7 @@ def _bind_fill(code: Instructions, channel_name: str, num_bytes: int) -> tuple[B
         acquired.issued = 0
         return tiles.popleft()
 
-    return bind, amount
-
-
-def _bind_free(code: Instructions, channel_name: str, reader: int) -> Bind:
-    """What takes the oldest tile that this role holds."""
-    held, role = code.held(channel_name, reader), code.state.program.roles[code.role].name
-
-    def bind() -> int:
-        if not held:
-            raise ValueError(f"role {role!r} releases a tile of {channel_name!r} that it does not hold")
-        return held.popleft()
-
-    return bind
+    return tiles.popleft if amount == need else bind, amount
 
 
 def _fill(code: Instructions, effect: Fill) -> tuple[Anchor, Bind, Applied]:
@@ -289,7 +290,7 @@ def _fill(code: Instructions, effect: Fill) -> tuple[Anchor, Bind, Applied]:
 
 def _free(code: Instructions, effect: Free) -> tuple[Anchor, Bind, Applied]:
     channel = code.channel(effect.channel)
-    return channel, _bind_free(code, effect.channel, effect.reader), lambda tile, span: channel.free(tile, -1, span)
+    return channel, code.held(effect.channel, effect.reader).popleft, lambda tile, span: channel.free(tile, -1, span)
 
 
 def _signal(code: Instructions, effect: Signal) -> tuple[Anchor, Bind, Applied]:

@@ -13,11 +13,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise, takewhile
+from typing import NamedTuple
 
 
-@dataclass(frozen=True)
-class Span:
-    """One use of a unit, in stepped cycles.
+class Span(NamedTuple):
+    """One use of a unit, in stepped cycles. (A NamedTuple: runs have very many, and a dataclass takes thrice as long.)
 
     ready: the role asked. start, end: the unit was held [start, end). usable: end of its latency (>= end).
     cause: index of the span that this one waited for last (its unit's earlier holder, the producer of its tile, the
