@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from patterns.count import results
+from patterns.count import results, storage_of
 from patterns.dtypes import is_integer
 from patterns.errors import UserError, did_you_mean
 from patterns.graph import Block, Graph, Tensor
@@ -35,10 +35,28 @@ def full_shape(graph: Graph, tensor: Tensor) -> tuple[int, ...]:
     return (graph.copies(tensor.name), *shape) if has_copies(tensor) else shape
 
 
+def need_fresh(graph: Graph) -> None:
+    """Raises UserError if a node reads a state under an old name after a node of its block has written it.
+
+    Which of the two comes first would be a matter of how the graph is run.
+    """
+    for block in graph.blocks:
+        newest: dict[str, str] = {}
+        for node in block.nodes:
+            for name in node.reads:
+                storage = storage_of(graph, name)
+                if newest.get(storage, name) != name:
+                    what = f"node {node.name!r} reads {name!r} after {newest[storage]!r} was written over it"
+                    raise UserError(f"{what}; read {newest[storage]!r}")
+            if graph.tensor_named[node.writes].shares:
+                newest[graph.tensor_named[node.writes].shares] = node.writes
+
+
 class Memory:
     """Arrays of a run. Nothing that was given is changed: states are copied."""
 
     def __init__(self, graph: Graph, arrays: Mapping[str, NDArray[Any]], members: int, precision: str) -> None:
+        need_fresh(graph)
         _need_sound(graph, arrays, members)
         self.graph = graph
         self.members = members
@@ -63,8 +81,12 @@ class Memory:
         self._held[name] = arrays
         storage = self.graph.tensor_named[name].shares
         if storage:
-            for state, array in zip(self._held[storage], arrays, strict=True):
-                state[execution if has_copies(self.graph.tensor_named[storage]) else ...] = array
+            at = execution if has_copies(self.graph.tensor_named[storage]) else ...
+            # A new array: what was read before may be a view of the old one.
+            states = [state.copy() for state in self._held[storage]]
+            for state, array in zip(states, arrays, strict=True):
+                state[at] = array
+            self._held[storage] = states
 
     def carry(self, block: Block) -> None:
         """After an execution of a block: its results are what the next one reads."""

@@ -178,3 +178,18 @@ def test_evaluation_changes_nothing_that_was_given() -> None:
     after = evaluate(made, arrays)["cache"]
     assert all((arrays[name] == before[name]).all() for name in arrays)
     assert (after != arrays["cache"]).any()
+
+
+def test_what_was_read_of_a_state_stays_when_it_is_written() -> None:
+    z, a = ran("""
+        turned: {kind: buffer, fn: permute, reads: [cache], order: h rows m}
+        written: {kind: scatter, fn: set, reads: [cache, own_index, lines], along: rows}
+        z: {kind: map, fn: copy, reads: [turned]}""")
+    np.testing.assert_array_equal(z, a["cache"].transpose(2, 1, 0))
+
+
+def test_a_state_is_not_read_under_its_old_name_after_it_was_written() -> None:
+    with pytest.raises(UserError, match="'z' reads 'cache' after 'written' was written over it; read 'written'"):
+        ran("""
+            written: {kind: scatter, fn: set, reads: [cache, own_index, lines], along: rows}
+            z: {kind: map, fn: copy, reads: [cache]}""")
