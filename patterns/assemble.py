@@ -259,10 +259,7 @@ def _shape(tensor: Tensor) -> str:
 def _cycles(spec: BlockSpec) -> dict[str, tuple[str, ...]]:
     """The cycle that each node of a block is on, in the direction of the data, first node of the file first."""
     writers = {node.writes or name: name for name, node in spec.nodes.items()}
-    needs = {
-        name: [writers[read] for read in node.reads if read in writers]
-        for name, node in spec.nodes.items()
-    }
+    needs = {name: [writers[read] for read in node.reads if read in writers] for name, node in spec.nodes.items()}
     position = {name: number for number, name in enumerate(spec.nodes)}
     found = {}
     for cycle in in_order(needs)[1]:
