@@ -57,7 +57,6 @@ def work_of(name: str, cuts: Sequence[Priced], total: Moved, machine: Machine, m
         step=tuple(use for amounts in dearest.step for use in uses(amounts, machine, used)),
         finish=uses(dearest.finish, machine, used),
         latency_cycles=machine.load_latency_cycles * lookups + machine.network_latency_cycles * hops,
-        out_bytes=cut.out_bytes,
         accumulators=cut.accumulators,
     )
 

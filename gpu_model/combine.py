@@ -75,9 +75,8 @@ def _combine(split: Chosen, tile: int, machine: Machine) -> Combine:
         step=uses(amounts, machine, Sharing(tiles)),
         finish=(),
         latency_cycles=machine.load_latency_cycles,
-        out_bytes=tile * element_bytes,
     )
-    choice = Choice(max(1, min(2, most_slots(work, machine, 2 * work.out_bytes))))
+    choice = Choice(max(1, min(2, most_slots(work, machine))))
     streaming = schedule_named(STREAMING)
     fits = misfit("combine", streaming.demand(work, choice, machine), work, choice, machine) is None
     predicted = streaming.predict(work, choice, machine) if fits else machine.clock_hz

@@ -9,7 +9,7 @@ from math import prod
 
 from gpu_model.machine import Machine
 from gpu_model.price import Mma, mma
-from gpu_model.space import Product, Space, steps_of, tile_sizes
+from gpu_model.space import Access, Product, Space, steps_of, tile_sizes
 from patterns.axes import points
 from patterns.count import node_demand, node_dims
 from patterns.graph import Node
@@ -74,6 +74,10 @@ class Cut:
     def accumulators(self) -> int:
         """fp32 values of one tile's matrix results that stay in registers."""
         return sum(points((*p.batch, *p.rows, *p.columns), self.sizes) for p in self.space.products)
+
+    def loads_of(self, access: Access) -> int:
+        """How often a tile of a tensor is loaded: in every step, or once for every tile that holds it."""
+        return self.tiles * (self.steps_per_tile if self._stepped(access.dims) else 1)
 
     def in_step(self, node: Node) -> bool:
         """Whether a node runs in every step, not once at a tile's end."""

@@ -114,12 +114,6 @@ def specialized(work: Work, choice: Choice, machine: Machine) -> CtaDemand:
     return CtaDemand((producer, consumer), _ring(work, choice, machine), setmaxnreg=True)
 
 
-def streamed(work: Work, choice: Choice, machine: Machine, result_slots: int) -> CtaDemand:
-    """Like `specialized`, with shared memory for results on their way out."""
-    plain = specialized(work, choice, machine)
-    return CtaDemand(plain.roles, plain.smem_bytes + result_slots * (work.out_bytes + machine.barrier_bytes), True)
-
-
 def _registers(work: Work, threads: int, machine: Machine) -> int:
     return -(-work.accumulators // threads) + machine.registers_beside_accumulators
 
@@ -128,16 +122,15 @@ def _ring(work: Work, choice: Choice, machine: Machine) -> int:
     return choice.slots * (work.slot_bytes + machine.barrier_bytes) + work.held_bytes
 
 
-def most_slots(work: Work, machine: Machine, beside_bytes: int = 0) -> int:
-    """Slots of the work's ring that the shared memory of a CTA holds beside other `beside_bytes`."""
-    return max(0, (machine.smem_bytes_per_cta - beside_bytes) // (work.slot_bytes + machine.barrier_bytes))
+def most_slots(work: Work, machine: Machine) -> int:
+    """Slots of the work's ring that the shared memory of a CTA holds beside what tiles keep."""
+    return max(0, (machine.smem_bytes_per_cta - work.held_bytes) // (work.slot_bytes + machine.barrier_bytes))
 
 
 def misfit(what: str, demand: CtaDemand, work: Work, choice: Choice, machine: Machine) -> DoesNotFit | None:
     """Why a CTA does not fit on an SM, with what would; None if it fits."""
     if demand.smem_bytes > machine.smem_bytes_per_cta:
-        beside = demand.smem_bytes - _ring(work, choice, machine) + work.held_bytes
-        most = most_slots(work, machine, beside)
+        most = most_slots(work, machine)
         help_text = f"a slot has {work.slot_bytes:,} bytes and at most {most} fit" if most else "use smaller tiles"
         return DoesNotFit(
             f"{what} with {choice.slots} slots",

@@ -61,19 +61,39 @@ class Grouping:
         return tuple({id(group): group for group in found}.values())
 
     def join(
-        self, parts: Iterable[Group], reason: str, *, online: tuple[str, ...] = (), hides: Iterable[str] = ()
+        self,
+        parts: Iterable[Group],
+        reason: str,
+        *,
+        online: tuple[str, ...] = (),
+        hides: Iterable[str] = (),
+        apart: bool = False,
     ) -> Group | None:
-        """The parts as one group, or None, with the refusal noted, where that is not legal."""
-        distinct = {id(part): part for part in parts}.values()
+        """The parts as one group, or None, with the refusal noted, where that is not legal.
+
+        hides: tensors that nobody outside may need. apart: whether no part may need another.
+        """
+        distinct = tuple({id(part): part for part in parts}.values())
         nodes = tuple(sorted((n for part in distinct for n in part.nodes), key=lambda node: self._position[node.name]))
         group = Group(nodes, reason, online)
         if len(distinct) > 1:
-            why = self.refusal(group, hides)
+            why = (self._handed_on(distinct) if apart else "") or self.refusal(group, hides)
             if why:
                 self.refused.append(Refusal(group.names, why))
                 return None
         self.of.update((node.name, group) for node in nodes)
         return group
+
+    def _handed_on(self, parts: Sequence[Group]) -> str:
+        """Which part needs another, '' if none does directly (a longer way is a path that comes back)."""
+        inside = {id(part) for part in parts}
+        for part in parts:
+            for node in part.nodes:
+                for name in node.reads:
+                    maker = self.maker(name)
+                    if maker is not None and maker is not part and id(maker) in inside:
+                        return f"{node.name} needs {name}"
+        return ""
 
     def refusal(self, group: Group, hides: Iterable[str] = ()) -> str:
         """Why a group is not legal, '' if it is. hides: tensors that must not be needed outside."""
@@ -96,7 +116,7 @@ class Grouping:
         available = self.machine.smem_bytes_per_cta
         for space in spaces_of(self.graph, group.nodes, group.online):
             needed = space.least_bytes()
-            if needed > available:
+            if needed + self.machine.barrier_bytes > available:
                 whole = [
                     dim
                     for dim in self.graph.sizes

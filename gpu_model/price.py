@@ -94,7 +94,7 @@ def hbm_cycles(machine: Machine, transfer: Transfer, active_sms: int) -> int:
 
 
 def path_cycles(machine: Machine, transfer: Transfer, active_sms: int, port_bytes_per_cycle: int) -> int:
-    """Cycles of the slowest level that a transfer passes, rounded up: the SM's port, its share of the L2 and the HBM."""
+    """Cycles of the slowest level that a transfer passes, rounded up: the SM's port, its shares of L2 and HBM."""
     port = -(-transfer.num_bytes // (transfer.count * port_bytes_per_cycle))
     l2 = -(-transfer.num_bytes * active_sms // (transfer.count * machine.l2_bytes_per_cycle))
     return max(port, l2, hbm_cycles(machine, transfer, active_sms))

@@ -146,9 +146,9 @@ def _space(graph: Graph, nodes: tuple[Node, ...], inside: frozenset[str], online
     made = {node.writes for node in nodes if not graph.tensor_named[node.writes].shares}
     whole = set(_moved(graph, nodes, made)) | {node.along for node in nodes if node.along}
     reduced = union(*(node.over for node in nodes))
-    widest = max((graph.tensor_named[node.writes].dims for node in nodes), key=lambda dims: points(dims, graph.sizes))
-    dims = union(widest, *(graph.tensor_named[node.writes].dims for node in nodes))
-    free = without(dims, whole | set(reduced) | _beside_targets(graph, nodes))
+    made_dims = [_made_dims(graph, node) for node in nodes]
+    widest = max(made_dims, key=lambda dims: points(dims, graph.sizes))
+    free = without(union(widest, *made_dims), whole | set(reduced))
     stepped = tuple(online) if online else tuple(dim for dim in reduced if _alike(nodes) and _once(graph, nodes, dim))
     reads = _accesses(graph, nodes, made)
     writes = [_written(graph, node) for node in nodes if node.writes not in inside]
@@ -167,12 +167,9 @@ def _moved(graph: Graph, nodes: Sequence[Node], made: Collection[str]) -> Iterat
             yield from together - common | ({node.along} if node.along else set())
 
 
-def _beside_targets(graph: Graph, nodes: Sequence[Node]) -> set[str]:
-    """Dims of rows that a scatter writes which its target does not have: their order decides what stays."""
-    updates = [node for node in nodes if has(node, "updates")]
-    return {
-        dim for node in updates for dim in node_dims(graph, node) if dim not in graph.tensor_named[node.writes].dims
-    }
+def _made_dims(graph: Graph, node: Node) -> tuple[str, ...]:
+    """Dims of what a node makes: of its result, or of the rows that it writes into it."""
+    return graph.tensor_named[node.reads[2] if has(node, "updates") else node.writes].dims
 
 
 def _alike(nodes: Sequence[Node]) -> bool:
@@ -212,10 +209,15 @@ def _written(graph: Graph, node: Node) -> Access:
 def _dims(graph: Graph, node: Node, name: str, elements: int) -> tuple[str, ...]:
     """The dims with one point for each element that is touched: the tensor's own, those of the result or of the rows.
 
-    A buffer's operand is read where the result's tile comes from.
+    Several may have as many points: a buffer's operand and a table are read where the result's tile comes from.
     """
     own, result, rows = (graph.tensor_named[n].dims for n in (name, node.writes, node.reads[-1]))
-    order = (result, own, rows) if has(node, "moves") else (own, result, rows)
+    if has(node, "updates"):
+        order = (rows, own, result)
+    elif has(node, "moves") or has(node, "indexes"):
+        order = (result, own, rows)
+    else:
+        order = (own, result, rows)
     return next((dims for dims in order if points(dims, graph.sizes) == elements), own)
 
 

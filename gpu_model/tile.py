@@ -42,6 +42,17 @@ class Options:
     splits: int | None = None
 
 
+@dataclass(frozen=True)
+class Targets:
+    """Points of a tile that are aimed at: rows, columns and inner of a product, or of all dims together."""
+
+    rows: int = 0
+    columns: int = 0
+    inner: int = 0
+    points: int = 0
+
+
+SMALLEST = Targets(rows=1, columns=1, inner=1, points=1)
 OPTION_NAMES = ("slots", "stages", "loader", "warpgroups", "tile_m", "tile_n", "tile_k", "splits")
 
 
@@ -115,8 +126,11 @@ def choose(asked: Asked, machine: Machine, parts: int = 1) -> Chosen:
     Predictions are good to about a percent: of those that close to the fastest, the one that spreads over most SMs is
     taken, then the fastest, then the one with fewest slots and warpgroups.
     """
-    candidates = [c for cuts in _cuttings(asked, machine, parts) for c in _scheduled(asked, cuts, machine)]
+    candidates = _candidates(asked, _targets(asked, machine), machine, parts)
     fitting = [c for c in candidates if c.misfit is None]
+    if not fitting and machine.fit == "refuse" and asked.options == Options():
+        candidates += _candidates(asked, (SMALLEST,), machine, parts)
+        fitting = [c for c in candidates if c.misfit is None]
     if not fitting and machine.fit == "refuse":
         raise _nearest_misfit(candidates)
     least = min(c.predicted_cycles for c in fitting or candidates)
@@ -135,25 +149,20 @@ def _nearest_misfit(candidates: list[Chosen]) -> DoesNotFit:
     return min(reasons, key=lambda why: why.needed / max(1, why.available))
 
 
-def _cuttings(asked: Asked, machine: Machine, parts: int) -> Iterator[tuple[Priced, ...]]:
+def _candidates(asked: Asked, targets: Iterable[Targets], machine: Machine, parts: int) -> list[Chosen]:
+    return [chosen for cuts in _cuttings(asked, targets, machine, parts) for chosen in _scheduled(asked, cuts, machine)]
+
+
+def _cuttings(asked: Asked, aims: Iterable[Targets], machine: Machine, parts: int) -> Iterator[tuple[Priced, ...]]:
     """Different ways to cut all spaces, the same targets for each."""
     seen = set()
-    for targets in _targets(asked, machine):
-        cuts = tuple(_cut(space, targets, parts, machine) for space in asked.spaces)
+    by_rows = asked.online or asked.is_product
+    for targets in aims:
+        cuts = tuple(_cut(space, targets, parts, machine, by_rows) for space in asked.spaces)
         key = tuple((c.loops, c.steps) for c in cuts)
         if key not in seen:
             seen.add(key)
             yield tuple(price_cut(c, machine) for c in cuts)
-
-
-@dataclass(frozen=True)
-class Targets:
-    """Points of a tile that are aimed at: rows, columns and inner of a product, or of all free dims together."""
-
-    rows: int = 0
-    columns: int = 0
-    inner: int = 0
-    points: int = 0
 
 
 def _targets(asked: Asked, machine: Machine) -> Iterable[Targets]:
@@ -168,8 +177,8 @@ def _targets(asked: Asked, machine: Machine) -> Iterable[Targets]:
     return (Targets(points=p) for p in POINTS)
 
 
-def _cut(space: Space, targets: Targets, parts: int, machine: Machine) -> Cut:
-    if targets.points:
+def _cut(space: Space, targets: Targets, parts: int, machine: Machine, by_rows: bool) -> Cut:
+    if not by_rows:
         loops = cut((*space.free, *space.stepped), space.sizes, max(1, targets.points // space.whole_points))
         return Cut(
             space,
@@ -209,7 +218,7 @@ def _choices(asked: Asked, work: Work, name: str, schedule: Schedule, machine: M
     loader = options.loader or schedule.LOADERS[0]
     if loader not in schedule.LOADERS:
         raise UnknownName(f"loader of {name}", loader, schedule.LOADERS)
-    counts = schedule.slot_counts(max(1, most_slots(work, machine, work.held_bytes)))
+    counts = schedule.slot_counts(max(1, most_slots(work, machine)))
     return (Choice(slots, loader, options.warpgroups or 1) for slots in ((options.slots,) if options.slots else counts))
 
 

@@ -46,7 +46,7 @@ def _from_hbm(name: str, once: int, cuts: Sequence[Cut], machine: Machine) -> in
     if 2 * once <= machine.l2_bytes:
         return once
     again = sum(
-        Fraction(access.num_bytes(cut.sizes) * cut.tiles * cut.steps_per_tile, _sharing(cut, access, machine))
+        Fraction(access.num_bytes(cut.sizes) * cut.loads_of(access), _sharing(cut, access, machine))
         for cut in cuts
         for access in cut.space.reads
         if access.tensor == name

@@ -40,7 +40,7 @@ class Work:
     after its last step the `finish` uses, then one store.
 
     held_bytes: operands that a tile keeps from its first step to its last. latency_cycles: from the end of a load's
-    transfer to its arrival. out_bytes: one tile's results. accumulators: fp32 values that stay in registers.
+    transfer to its arrival. accumulators: fp32 values that stay in registers.
     """
 
     name: str
@@ -51,7 +51,6 @@ class Work:
     finish: tuple[Use, ...]
     latency_cycles: int
     held_bytes: int = 0
-    out_bytes: int = 0
     accumulators: int = 0
 
     @cached_property

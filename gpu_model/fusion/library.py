@@ -76,7 +76,7 @@ def _computes(group: Group, dims: Iterable[str], grouping: Grouping) -> bool:
 
 
 def join_rows(grouping: Grouping) -> None:
-    """A reduce joins the elementwise kernels that feed it and read it, if all reduces of both are over the same dims."""
+    """A reduce joins the elementwise kernels that feed or read it, if all reduces of both are over the same dims."""
     for node in grouping.block.nodes:
         if not has(node, "reduces"):
             continue
@@ -100,7 +100,7 @@ def join_siblings(grouping: Grouping) -> None:
             for other in grouping.readers(name):
                 ours = grouping.of[first.name]
                 if other is not ours and _is_product(other) and _sums(other) == _sums(ours):
-                    grouping.join((ours, other), "matrix products of the same input, side by side")
+                    grouping.join((ours, other), "matrix products of the same input, side by side", apart=True)
 
 
 def _is_product(group: Group) -> bool:
@@ -133,7 +133,7 @@ def join_side_by_side(grouping: Grouping) -> None:
             for other in grouping.readers(name):
                 ours = grouping.of[node.name]
                 if other is not ours and _light(ours) and _light(other):
-                    grouping.join((ours, other), "elementwise and indexed nodes that share an input")
+                    grouping.join((ours, other), "elementwise and indexed nodes that share an input", apart=True)
 
 
 def _light(group: Group) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpu_model.fit import streamed
+from gpu_model.fit import specialized
 from gpu_model.machine import Machine
 from gpu_model.price import issue_cycles
 from gpu_model.roles import RING, assemble, compute_step, drain, load_step, loop, needed, ramp, stream_cycles
@@ -22,8 +22,8 @@ def slot_counts(most: int) -> tuple[int, ...]:
 
 
 def demand(work: Work, choice: Choice, machine: Machine) -> CtaDemand:
-    """A producer warpgroup and the computing ones; results leave through shared memory of their own."""
-    return streamed(work, choice, machine, RESULT_SLOTS)
+    """A producer warpgroup and the computing ones; results leave from registers."""
+    return specialized(work, choice, machine)
 
 
 def predict(work: Work, choice: Choice, machine: Machine) -> int:
