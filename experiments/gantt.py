@@ -47,7 +47,7 @@ class Gantt:
 
 
 def gpu_example(outcomes: Iterable[Outcome]) -> tuple[Outcome, Call] | None:
-    """The longest warp-specialised call of the GPU, or its longest one of any schedule."""
+    """The warp-specialised call of the GPU with the most time in all its launches, else any call with the most."""
     calls = [
         (outcome, call)
         for outcome in outcomes
@@ -58,7 +58,7 @@ def gpu_example(outcomes: Iterable[Outcome]) -> tuple[Outcome, Call] | None:
 
 
 def rdu_example(outcomes: Iterable[Outcome]) -> tuple[Outcome, Call] | None:
-    """The longest call of the RDU's mode with the fewest calls."""
+    """The call with the most time of the RDU's mode with the fewest calls."""
     most_fused = min((o for o in outcomes if o.report.family == "rdu"), key=lambda o: o.report.calls, default=None)
     if most_fused is None:
         return None
@@ -67,8 +67,8 @@ def rdu_example(outcomes: Iterable[Outcome]) -> tuple[Outcome, Call] | None:
 
 
 def duration_ps(outcome: Outcome, call: Call) -> int:
-    """How long one launch of a call takes."""
-    return outcome.execution.call_named[call.name].duration_ps
+    """How long all launches of a call take."""
+    return outcome.execution.call_named[call.name].duration_ps * call.count
 
 
 def gantt_of(outcome: Outcome, call: Call) -> Gantt:

@@ -53,7 +53,7 @@ def placed(name: str, value: str, known: Mapping[str, tuple[str, ...]]) -> tuple
         if place not in known:
             raise UnknownName("place of a setting", place, known)
         if rest not in known[place]:
-            raise UnknownName(f"setting {place}.", rest, known[place])
+            raise UnknownName("setting", name, [f"{place}.{parameter}" for parameter in known[place]])
         return place, rest, value
     places = [place for place, names in known.items() if name in names]
     if not places:
@@ -65,5 +65,5 @@ def placed(name: str, value: str, known: Mapping[str, tuple[str, ...]]) -> tuple
 
 
 def parameter_names(machine: object) -> tuple[str, ...]:
-    """Names of the parameters that a machine's file gives."""
-    return tuple(field.name for field in fields(machine)) if is_dataclass(machine) else ()
+    """Names of the parameters that a machine's file gives: all fields but the machine's own name."""
+    return tuple(field.name for field in fields(machine) if field.name != "name") if is_dataclass(machine) else ()

@@ -60,6 +60,9 @@ def draw(comparison: Comparison) -> Picture:
     for below, gantt in zip(axes, gantts, strict=False):
         draw_gantt(below, gantt)
     draw_account(axes[-1], comparison.reports, run_word(comparison.graph))
+    figure.legend(
+        handles=axes[-1].get_legend_handles_labels()[0], loc="outside lower center", ncols=5, handlelength=1.6
+    )
     return Picture(figure, (*gantt_rows(gantts), *account_rows(comparison.reports)))
 
 
@@ -110,7 +113,6 @@ def draw_account(axes: Axes, reports: Sequence[Report], word: str) -> None:
     axes.set_xticks(range(0, 101, 20))
     axes.set_xlabel(f"% of the time of one {word}, which stands at the right")
     axes.set_title("Overlapped, exposed (one class alone) and idle time, all modes")
-    axes.legend(loc="upper center", bbox_to_anchor=(0.45, -0.28), ncols=5, handlelength=1.6)
 
 
 def gantt_rows(gantts: Sequence[Gantt]) -> list[dict[str, object]]:

@@ -83,7 +83,7 @@ def calls_table(comparison: Comparison) -> Table:
 def calls_row(outcome: Outcome, comparison: Comparison, layered: bool) -> tuple[str, ...]:
     """The cells of one row of the calls table."""
     report = outcome.report
-    best_ps = min((r.time_ps for r in comparison.reports if r.family == "gpu"), default=report.time_ps)
+    best_ps = min((r.time_ps for r in comparison.reports if r.family == "gpu"), default=0)
     layer = layer_of(report)
     outside = report.calls - (layer.total if layer else 0)
     return (
@@ -95,7 +95,7 @@ def calls_row(outcome: Outcome, comparison: Comparison, layered: bool) -> tuple[
         digits(tokens(comparison.graph) * PICOSECONDS / report.time_ps) if report.time_ps else "",
         f"{time_text(report.bound_ps)} {RESOURCE_TITLES.get(report.bound, report.bound)}",
         ratio_text(report.time_ps / report.bound_ps) if report.bound_ps else "",
-        ratio_text(best_ps / report.time_ps) if report.time_ps else "",
+        ratio_text(best_ps / report.time_ps) if report.time_ps and best_ps else "",
     )
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from experiments.__main__ import run
 
+ROOT = Path(__file__).parents[2]
 CASES = {
     "unknown_workload": "compare llama-3.1-8",
     "missing_file": "compare graphs/mine.yaml",
@@ -77,4 +78,4 @@ def test_a_mistake_says_what_would_be_right(
     assert (status, out) == (2, "")
     assert "Traceback" not in err
     assert sorted(folder.rglob("*")) == before
-    golden(f"cli/messages/{case}.txt", f"$ patternloom {CASES[case]}\n{err}")
+    golden(f"cli/messages/{case}.txt", f"$ patternloom {CASES[case]}\n{err.replace(f'{ROOT}/', '')}")
