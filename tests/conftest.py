@@ -6,6 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# Tests run on shared machines: how long one example takes says nothing about the code.
+settings.register_profile("patternloom", deadline=None)
+settings.load_profile("patternloom")
 
 GOLDEN_FOLDER = Path(__file__).parent / "golden"
 
