@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from math import prod
 from typing import TYPE_CHECKING, Any
 
+from patterns.count import node_dims
 from patterns.dtypes import is_integer
 from patterns.graph import Graph, Node, Tensor
 from patterns.kind import Operand, has, kind_of
@@ -94,8 +95,8 @@ def _random(graph: Graph, tensor: Tensor, shape: tuple[int, ...], random: np.ran
 
 
 def _limit(graph: Graph, tensor: Tensor) -> int:
-    """What an integer stays below: the extent it is an index of, else the number of elements."""
-    extents = [
-        graph.sizes[node.along] for _, node in graph.nodes() if has(node, "indexes") and node.reads[1] == tensor.name
-    ]
-    return min(extents, default=max(1, graph.elements(tensor.name)))
+    """What an integer stays below: the extent it is an index of, else the greatest where it is used (a position)."""
+    readers = [node for _, node in graph.nodes() if tensor.name in node.reads]
+    indexed = [graph.sizes[n.along] for n in readers if has(n, "indexes") and n.reads[1] == tensor.name]
+    used = [graph.sizes[dim] for node in readers for dim in node_dims(graph, node)]
+    return min(indexed) if indexed else max(used, default=1)

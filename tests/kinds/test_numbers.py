@@ -14,6 +14,7 @@ from patterns.errors import UserError
 from patterns.evaluate import evaluate, random_arrays
 from patterns.graph import Graph, Node, Tensor
 from patterns.kind import Operand, kind_named
+from patterns.library import workload
 from tests.kinds.graphs import graph
 
 Arrays = dict[str, Any]
@@ -150,6 +151,13 @@ def test_random_arrays_are_indices_within_range_that_differ() -> None:
     assert index.max() < 7
     assert all(len(set(row)) == 4 for row in index)
     assert all((random_arrays(made, 3)[name] == array).all() for name, array in random_arrays(made, 3).items())
+
+
+def test_random_positions_are_those_of_a_cache() -> None:
+    made = workload("attention", overrides={"context": "500", "batch": "9"})
+    arrays = random_arrays(made, 0)
+    assert sorted(arrays["slots"]) == list(range(500))
+    assert 100 < arrays["positions"].max() < 500
 
 
 def without(arrays: Arrays, names: Sequence[str]) -> Arrays:
