@@ -54,17 +54,26 @@ def end_tile(work: Work, wave: Wave) -> tuple[Op, ...]:
     return needed(*work.finish, wave.store)
 
 
-def stream_cycles(work: Work, issue: int, slots: int) -> int:
-    """All loads one after another, in closed form: by their transfers, or by how soon slots come back.
+def fed_cycles(work: Work, issue: int) -> int:
+    """All loads one after another, by what their transfers or their issue take."""
+    return sum(wave.tiles * work.steps * max(wave.load.cycles, issue) for wave in work.waves)
 
-    A slot comes back after issue, transfer, latency and computing; that holds up only loads beyond the first `slots`.
+
+def used_cycles(work: Work, issue: int, slots: int, stores: bool) -> int:
+    """All tiles one after another, by what computing takes and by how soon slots come back.
+
+    A slot comes back after issue, transfer, latency and computing; the end of a tile overlaps with the first three.
+    stores: whether a tile's store is waited for too. A store on the loads' own unit holds them up.
     """
-    returns = work.tiles * work.steps > slots
+    scarce = work.tiles * work.steps > slots
     total = 0
     for wave in work.waves:
-        round_trip = issue + wave.load.cycles + work.latency_cycles + work.step_cycles
-        period = max(wave.load.cycles, issue, -(-round_trip // slots) if returns else 0)
-        total += wave.tiles * work.steps * period
+        end = work.end_cycles(wave) if stores else work.finish_cycles
+        held_up = wave.store.cycles // work.steps if wave.store.unit == wave.load.unit else 0
+        loading = issue + wave.load.cycles + work.latency_cycles + held_up
+        computing = work.steps * work.step_cycles + end
+        returning = -(-work.steps * (loading + work.step_cycles) // slots) + max(0, end - loading) if scarce else 0
+        total += wave.tiles * max(computing, returning)
     return total
 
 

@@ -124,7 +124,7 @@ def choose(asked: Asked, machine: Machine, parts: int = 1) -> Chosen:
     """The best candidate. Raises DoesNotFit where none fits and the machine refuses such plans.
 
     Predictions are good to about a percent: of those that close to the fastest, the one that spreads over most SMs is
-    taken, then the fastest, then the one with fewest slots and warpgroups.
+    taken, then the fastest, then the one with most slots and fewest warpgroups.
     """
     candidates = _candidates(asked, _targets(asked, machine), machine, parts)
     fitting = [c for c in candidates if c.misfit is None]
@@ -140,7 +140,7 @@ def choose(asked: Asked, machine: Machine, parts: int = 1) -> Chosen:
 
 def _preference(chosen: Chosen, machine: Machine) -> tuple[int, int, int, int]:
     active = min(chosen.tiles, machine.sm_count)
-    return (-active, chosen.predicted_cycles, chosen.choice.slots, chosen.choice.warpgroups)
+    return (-active, chosen.predicted_cycles, -chosen.choice.slots, chosen.choice.warpgroups)
 
 
 def _nearest_misfit(candidates: list[Chosen]) -> DoesNotFit:
@@ -218,7 +218,7 @@ def _choices(asked: Asked, work: Work, name: str, schedule: Schedule, machine: M
     loader = options.loader or schedule.LOADERS[0]
     if loader not in schedule.LOADERS:
         raise UnknownName(f"loader of {name}", loader, schedule.LOADERS)
-    counts = schedule.slot_counts(max(1, most_slots(work, machine)))
+    counts = schedule.slot_counts(min(most_slots(work, machine), work.tiles * work.steps)) or (1,)
     return (Choice(slots, loader, options.warpgroups or 1) for slots in ((options.slots,) if options.slots else counts))
 
 

@@ -39,7 +39,8 @@ def predict(work: Work, choice: Choice, machine: Machine) -> int:
     total = machine.kernel_ramp_cycles + machine.kernel_drain_cycles
     for wave in work.waves:
         arrival = issue + wave.load.cycles + work.latency_cycles
-        period = max(wave.load.cycles, issue + work.step_cycles, -(-(arrival + work.step_cycles) // choice.slots))
+        returns = -(-(arrival + work.step_cycles) // choice.slots) if work.steps > choice.slots else 0
+        period = max(wave.load.cycles, issue + work.step_cycles, returns)
         # The first step waits for its load, and at least until all loads ahead are issued.
         start = max(arrival, issue * (ahead + 1)) - issue
         steps = (work.steps - 1) * period + work.step_cycles + issue

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gpu_model.fit import specialized
 from gpu_model.machine import Machine
 from gpu_model.price import issue_cycles
-from gpu_model.roles import RING, assemble, compute_step, drain, load_step, loop, needed, ramp, stream_cycles
+from gpu_model.roles import RING, assemble, compute_step, drain, fed_cycles, load_step, loop, needed, ramp, used_cycles
 from gpu_model.work import Choice, CtaDemand, Work
 from patterns.pipeline.program import Channel, Program, Role
 from patterns.pipeline.script import Acquire, Commit, Op, Release, Wait
@@ -29,16 +29,13 @@ def demand(work: Work, choice: Choice, machine: Machine) -> CtaDemand:
 def predict(work: Work, choice: Choice, machine: Machine) -> int:
     """Fill, then the slowest of loads, computing and stores, then what the last tile still needs."""
     issue = issue_cycles(machine, choice.loader, work.slot_bytes)
-    finish = work.finish_cycles
-    fed = stream_cycles(work, issue, choice.slots)
-    used, stored, shared = 0, 0, 0
-    for wave in work.waves:
-        used += wave.tiles * (work.steps * work.step_cycles + finish)
-        stored += wave.tiles * wave.store.cycles
-        shared += wave.tiles * (work.steps * wave.load.cycles + wave.store.cycles)
-    first, last = work.waves[0].load.cycles, work.waves[-1].store.cycles
-    together = shared if work.waves[0].load.unit == work.waves[0].store.unit else 0
-    stream = max(fed + work.step_cycles + finish + last, first + used + last, first + stored, together)
+    used = used_cycles(work, issue, choice.slots, stores=False)
+    stored = sum(wave.tiles * wave.store.cycles for wave in work.waves)
+    first, last = work.waves[0].load, work.waves[-1].store
+    loaded = sum(wave.tiles * work.steps * wave.load.cycles for wave in work.waves)
+    shared = loaded + stored if first.unit == last.unit else 0
+    end = work.step_cycles + work.finish_cycles + last.cycles
+    stream = max(fed_cycles(work, issue) + end, first.cycles + used + last.cycles, first.cycles + stored, shared)
     return machine.kernel_ramp_cycles + issue + work.latency_cycles + stream + machine.kernel_drain_cycles
 
 

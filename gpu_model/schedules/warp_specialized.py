@@ -5,7 +5,18 @@ from __future__ import annotations
 from gpu_model.fit import specialized
 from gpu_model.machine import Machine
 from gpu_model.price import issue_cycles
-from gpu_model.roles import RING, assemble, compute_step, drain, end_tile, load_step, loop, ramp, stream_cycles
+from gpu_model.roles import (
+    RING,
+    assemble,
+    compute_step,
+    drain,
+    end_tile,
+    fed_cycles,
+    load_step,
+    loop,
+    ramp,
+    used_cycles,
+)
 from gpu_model.work import Choice, CtaDemand, Work
 from patterns.pipeline.program import Channel, Program, Role
 from patterns.pipeline.script import Op
@@ -27,13 +38,10 @@ def demand(work: Work, choice: Choice, machine: Machine) -> CtaDemand:
 def predict(work: Work, choice: Choice, machine: Machine) -> int:
     """The slower of the stream of loads, which never stops between tiles, and the consumer; plus the fill."""
     issue = issue_cycles(machine, choice.loader, work.slot_bytes)
-    used, last = 0, 0
-    for wave in work.waves:
-        used += wave.tiles * (work.steps * work.step_cycles + work.end_cycles(wave))
-        last = work.step_cycles + work.end_cycles(wave)
-    fill = issue + work.latency_cycles
-    busy = max(work.waves[0].load.cycles + used, stream_cycles(work, issue, choice.slots) + last)
-    return machine.kernel_ramp_cycles + fill + busy + machine.kernel_drain_cycles
+    last = work.step_cycles + work.end_cycles(work.waves[-1])
+    used = work.waves[0].load.cycles + used_cycles(work, issue, choice.slots, stores=True)
+    busy = max(used, fed_cycles(work, issue) + last)
+    return machine.kernel_ramp_cycles + issue + work.latency_cycles + busy + machine.kernel_drain_cycles
 
 
 def program(work: Work, choice: Choice, machine: Machine) -> Program:
