@@ -1,0 +1,33 @@
+"""The RDU model: graphs as sections of a PCU/PMU grid, each a metapipeline. Same names as in gpu_model."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rdu_model.lower import lower, lower_metapipe
+    from rdu_model.machine import Machine, load_machine, machine_names
+    from rdu_model.metapipe import Metapipeline
+    from rdu_model.orchestrate import mode_names
+
+__all__ = ["Machine", "Metapipeline", "load_machine", "lower", "lower_metapipe", "machine_names", "mode_names"]
+
+_HOME = {
+    "Machine": "machine",
+    "Metapipeline": "metapipe",
+    "load_machine": "machine",
+    "lower": "lower",
+    "lower_metapipe": "lower",
+    "machine_names": "machine",
+    "mode_names": "orchestrate",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    # A submodule may have the name of its function: importing it binds the submodule here, so the function wins.
+    value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value

@@ -1,0 +1,116 @@
+"""What a machine asks of a node, asked once: its dims by part, its traits, where it runs. No kind is known by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from patterns.axes import union
+from patterns.count import node_dims
+from patterns.dtypes import dtype_bytes
+from patterns.graph import Graph, Node
+from patterns.kind import Demand, Kind, kind_of
+from patterns.pipeline.program import UnitClass
+from patterns.tiles import accumulated_dims, tiled_dims
+
+Relation = Literal["free", "reduced", "absent", "blocked"]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A node and what is known of it.
+
+    unit_class: matrix (a systolic array), vector (SIMD), network, or memory (only moves bytes; has no PCUs).
+    rows, columns: of a contraction, the dims of its result that only one operand has (columns are those of the operand
+    that streams from memory, else of the second); grouped: those that both have; depth: those that are summed.
+    tiled: dims along which the node can run tile by tile; accumulated: those of them that are gathered in the result.
+    """
+
+    node: Node
+    graph: Graph
+    kind: Kind
+    unit_class: UnitClass
+    out_dims: tuple[str, ...]
+    read_dims: tuple[tuple[str, ...], ...]
+    read_bytes: tuple[int, ...]
+    out_bytes: int
+    moves: bool
+    indexes: bool
+    tiled: frozenset[str]
+    accumulated: frozenset[str]
+    dims: tuple[str, ...]
+    grouped: tuple[str, ...] = ()
+    rows: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    depth: tuple[str, ...] = ()
+    column_read: int = 1
+
+    def demand(self, sizes: Mapping[str, int]) -> Demand:
+        """Work of one execution with these extents."""
+        return self.kind.demand(self.node, self.graph, sizes)
+
+    def touched(self, sizes: Mapping[str, int]) -> tuple[tuple[int, ...], int]:
+        """Bytes touched: of each read, in order, and of the result."""
+        reads, out = self.kind.touched(self.node, self.graph, sizes)
+        return tuple(n * size for n, size in zip(reads, self.read_bytes, strict=True)), out * self.out_bytes
+
+
+def ask(graph: Graph, node: Node) -> Asked:
+    """What a machine needs to know of a node of a graph."""
+    kind = kind_of(node)
+    tensors = [graph.tensor_named[name] for name in node.reads]
+    out = graph.tensor_named[node.writes]
+    asked = Asked(
+        node=node,
+        graph=graph,
+        kind=kind,
+        unit_class=_unit_class(graph, node, kind),
+        out_dims=out.dims,
+        read_dims=tuple(tensor.dims for tensor in tensors),
+        read_bytes=tuple(dtype_bytes(tensor.dtype) for tensor in tensors),
+        out_bytes=dtype_bytes(out.dtype),
+        moves="moves" in kind.TRAITS,
+        indexes="indexes" in kind.TRAITS,
+        tiled=tiled_dims(graph, node),
+        accumulated=accumulated_dims(graph, node),
+        dims=node_dims(graph, node),
+    )
+    return _contraction(asked) if "contracts" in kind.TRAITS else asked
+
+
+def _unit_class(graph: Graph, node: Node, kind: Kind) -> UnitClass:
+    if "contracts" in kind.TRAITS:
+        return "matrix"
+    if "communicates" in kind.TRAITS:
+        return "network"
+    demand = kind.demand(node, graph, graph.sizes)
+    return "vector" if demand.vector_ops or demand.special_ops else "memory"
+
+
+def _contraction(asked: Asked) -> Asked:
+    """With the dims of the result by operand; the operand from memory, or the second, has the columns."""
+    off_chip = [asked.graph.tensor_named[name].role in ("weight", "state") for name in asked.node.reads]
+    column_read = 0 if off_chip[0] and not off_chip[1] else 1
+    row_dims, column_dims = asked.read_dims[1 - column_read], asked.read_dims[column_read]
+    return replace(
+        asked,
+        grouped=tuple(dim for dim in asked.out_dims if dim in row_dims and dim in column_dims),
+        rows=tuple(dim for dim in asked.out_dims if dim in row_dims and dim not in column_dims),
+        columns=tuple(dim for dim in asked.out_dims if dim in column_dims and dim not in row_dims),
+        depth=tuple(dim for dim in union(*asked.read_dims) if dim not in asked.out_dims),
+        column_read=column_read,
+    )
+
+
+def relation(asked: Asked, dim: str) -> Relation:
+    """How steps along a dim cut a node.
+
+    free: each step makes a tile of the result. reduced: each step adds to the result. absent: the node does not know
+    the dim. blocked: the node must have all of it.
+    """
+    if dim not in asked.dims:
+        return "absent"
+    if dim not in asked.tiled:
+        return "blocked"
+    return "reduced" if dim in asked.accumulated else "free"

@@ -1,0 +1,188 @@
+"""Buffers in PMUs: how many tiles each link holds, in how many PMUs, and how fast stages read and write them.
+
+PMUs of a buffer = max(capacity, read bandwidth, write bandwidth). Capacity must be had; what is left over serves
+bandwidth, and then reads weights and states ahead, up to the machine's prefetch_bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from rdu_model.flow import Flow, Link
+from rdu_model.machine import Machine, hbm_pace
+from rdu_model.pipe import Carry, Load, Stage
+from rdu_model.price import Grid, cycles, grid, rereads
+
+# Iteration n + 1 may begin while iteration n ends: what is carried has two slots.
+CARRY_SLOTS = 2
+
+
+@dataclass(frozen=True)
+class Group:
+    """A stage on its PCUs, for a full tile: its grid, how often it reads each operand from PMUs, its cycles."""
+
+    pcus: int
+    work: Grid
+    rereads: tuple[int, ...]
+    cycles: int
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """The PMUs of a link: `slots` tiles of `slot_bytes`."""
+
+    link: Link
+    slots: int
+    slot_bytes: int
+    pmus: int
+
+
+@dataclass(frozen=True)
+class Buffers:
+    """The PMUs of a section. carried: of what one iteration hands to the next. lacking: missing for full speed."""
+
+    of_links: tuple[Buffer, ...]
+    carried: int
+    lacking: int
+
+
+@dataclass(frozen=True)
+class Shortage:
+    """A section asks for more than there is; `node` is its greatest part, which asks for `most` of it."""
+
+    resource: str
+    needed: int
+    available: int
+    node: str
+    most: int
+
+
+def pmus_for(slots_bytes: int, read: Fraction | int, written: Fraction | int, machine: Machine) -> int:
+    """PMUs of a buffer of so many bytes, read and written at these bytes per cycle. At least 1."""
+    port = machine.pmu_bytes_per_cycle
+    return max(1, -(-slots_bytes // machine.pmu_bytes), -(-read // port), -(-written // port))
+
+
+def group(flow: Flow, name: str, pcus: int, machine: Machine) -> Group:
+    """A stage on so many PCUs (0 for one that only moves bytes or sends them)."""
+    asked = flow.asked[name]
+    work = grid(asked, flow.sizes_at(name), machine)
+    return Group(pcus, work, rereads(asked, work, max(1, pcus)), cycles(work, pcus) if pcus else 0)
+
+
+def load_bytes(flow: Flow, load: str, sizes: Mapping[str, int]) -> int:
+    """Bytes that a stream brings in one step: what the reader that touches most of it touches."""
+    return max(flow.asked[reader].touched(sizes)[0][number] for reader, number in flow.streams[load])
+
+
+def slot_bytes(flow: Flow, link: Link) -> int:
+    """Bytes that a link's source writes in one step of the pipes that it shares with the readers."""
+    sizes = flow.sizes_at(link.source, link.level)
+    if isinstance(flow.leaves[link.source].leaf, Load):
+        return load_bytes(flow, link.source, sizes)
+    return flow.asked[link.source].touched(sizes)[1]
+
+
+def buffers(flow: Flow, groups: Mapping[str, Group], machine: Machine) -> Buffers | Shortage:
+    """The buffers of a section, or what it lacks."""
+    carried = sum(_carry_pmus(flow, carry, machine) for carry in flow.metapipe.carries)
+    least = [Buffer(link, link.depth, slot_bytes(flow, link), 0) for link in flow.links]
+    least = [replace(b, pmus=pmus_for(b.slots * b.slot_bytes, 0, 0, machine)) for b in least]
+    free = machine.pmus - carried - sum(buffer.pmus for buffer in least)
+    if free < 0:
+        greatest = max(least, key=lambda buffer: buffer.pmus)
+        return Shortage("PMUs", machine.pmus - free, machine.pmus, _maker(flow, greatest.link), greatest.pmus)
+    wanted = [_fast_enough(flow, buffer, groups, machine) for buffer in least]
+    extra = sum(wanted) - sum(buffer.pmus for buffer in least)
+    fast = [
+        replace(buffer, pmus=buffer.pmus + (want - buffer.pmus) * min(free, extra) // max(1, extra))
+        for buffer, want in zip(least, wanted, strict=True)
+    ]
+    left = machine.pmus - carried - sum(buffer.pmus for buffer in fast)
+    return Buffers(_read_ahead(flow, fast, left, machine), carried, max(0, extra - free))
+
+
+def _carry_pmus(flow: Flow, carry: Carry, machine: Machine) -> int:
+    whole = flow.asked[carry.source].touched(flow.metapipe.graph.sizes)[1]
+    return pmus_for(CARRY_SLOTS * whole, 0, 0, machine)
+
+
+def _maker(flow: Flow, link: Link) -> str:
+    """The node to name: the one that makes the tiles, or the first that reads them."""
+    leaf = flow.leaves[link.source].leaf
+    return flow.streams[link.source][0][0] if isinstance(leaf, Load) else link.source
+
+
+def _fast_enough(flow: Flow, buffer: Buffer, groups: Mapping[str, Group], machine: Machine) -> int:
+    """PMUs with which the buffer holds up neither its writer nor any reader."""
+    link = buffer.link
+    read = sum((_read_pace(flow, link, reader, groups) for reader in link.readers), Fraction(0))
+    written = _write_pace(flow, link, groups, machine)
+    return pmus_for(buffer.slots * buffer.slot_bytes, read, written, machine)
+
+
+def _read_pace(flow: Flow, link: Link, reader: str, groups: Mapping[str, Group]) -> Fraction:
+    """Bytes in a cycle that a stage takes from a link."""
+    found = groups.get(reader)
+    if found is None or not found.cycles:
+        return Fraction(0)
+    return Fraction(read_bytes(flow, reader, link.source, flow.sizes_at(reader), found), found.cycles)
+
+
+def read_bytes(flow: Flow, reader: str, source: str, sizes: Mapping[str, int], on: Group) -> int:
+    """Bytes that a stage reads of the tiles of an item in one step, each time that it streams them counted."""
+    leaf = flow.leaves[reader].leaf
+    if not isinstance(leaf, Stage):
+        return 0
+    touched, _ = flow.asked[reader].touched(sizes)
+    return sum(
+        touched[number] * on.rereads[number]
+        for number, names in enumerate(leaf.sources)
+        if any(flow.roots[name] == source for name in names)
+    )
+
+
+def _write_pace(flow: Flow, link: Link, groups: Mapping[str, Group], machine: Machine) -> Fraction:
+    """Bytes in a cycle that arrive: of a stage's tile in its cycles, of a stream its part of what its phase loads."""
+    if link.source in groups:
+        on = groups[link.source]
+        made = flow.asked[link.source].touched(flow.sizes_at(link.source))[1]
+        return Fraction(made, on.cycles) if on.cycles else Fraction(0)
+    phase = flow.phase_of(link.source)
+    brought = {
+        name: load_bytes(flow, name, flow.sizes_at(name)) * flow.tiles_of(name)
+        for name in flow.streams
+        if flow.phase_of(name) in (phase, name)
+    }
+    total = sum(brought.values())
+    pace = hbm_pace(machine)
+    return Fraction(pace.amount * brought[link.source], pace.cycles * total) if total else Fraction(0)
+
+
+def _read_ahead(flow: Flow, held: list[Buffer], free: int, machine: Machine) -> tuple[Buffer, ...]:
+    """More slots for streams of weights and states, in proportion to their bytes, in PMUs that are free."""
+    ahead = [buffer for buffer in held if _may_run_ahead(flow, buffer)]
+    # One PMU each is set aside, because what a stream gets is rounded up to whole ones.
+    room = min(machine.prefetch_bytes, max(0, free - len(ahead)) * machine.pmu_bytes)
+    total = sum(buffer.slot_bytes * buffer.link.tiles for buffer in ahead)
+    found = []
+    for buffer in held:
+        if buffer in ahead and room:
+            more = room * buffer.slot_bytes * buffer.link.tiles // total // buffer.slot_bytes
+            slots = min(buffer.link.tiles, buffer.slots + more)
+            pmus = max(buffer.pmus, pmus_for(slots * buffer.slot_bytes, 0, 0, machine))
+            found.append(replace(buffer, slots=slots, pmus=pmus))
+        else:
+            found.append(buffer)
+    return tuple(found)
+
+
+def _may_run_ahead(flow: Flow, buffer: Buffer) -> bool:
+    leaf = flow.leaves[buffer.link.source].leaf
+    if not isinstance(leaf, Load) or buffer.link.tiles <= buffer.slots or not buffer.slot_bytes:
+        return False
+    graph = flow.metapipe.graph
+    tensor = graph.tensor_named[leaf.tensor]
+    return graph.tensor_named[tensor.shares or tensor.name].role in ("weight", "state")

@@ -1,0 +1,164 @@
+"""From nested nodes to a metapipe: what each node reads becomes a stream or another stage's tiles.
+
+A tensor from outside is loaded where the innermost pipe that cuts it is, once for all that read it there. What others
+read later is stored where its tiles are made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from patterns.count import results
+from patterns.graph import Block, Graph
+from rdu_model.ask import Asked
+from rdu_model.nests import Nest
+from rdu_model.pipe import ITERATION, Carry, Item, Leaf, Load, Metapipe, Pipe, Reorder, Stage, Store
+
+Shape = tuple[str | Nest, ...]
+Place = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A pipe that is to be: its place in the tree, its dim."""
+
+    key: int
+    dim: str
+
+
+@dataclass(frozen=True)
+class Connection:
+    """A section being connected; the lists grow while its nodes are gone through."""
+
+    graph: Graph
+    block: Block
+    nodes: Mapping[str, Asked]
+    iterations: int
+    paths: Mapping[str, tuple[Loop, ...]]
+    loads: dict[tuple[str, Place], Load] = field(default_factory=dict)
+    leaves: list[tuple[Leaf, tuple[Loop, ...]]] = field(default_factory=list)
+
+    @property
+    def makers(self) -> dict[str, str]:
+        """The node of this section that writes a tensor."""
+        return {asked.node.writes: name for name, asked in self.nodes.items()}
+
+    @property
+    def handed_on(self) -> dict[str, str]:
+        """Carried result by what it is called inside, where one call runs several iterations that read it."""
+        made = self.makers
+        read = {tensor for asked in self.nodes.values() for tensor in asked.node.reads}
+        carried = self.block.carried if self.iterations > 1 else ()
+        return {inside: result for inside, result in carried if result in made and inside in read}
+
+
+def connect(
+    name: str,
+    graph: Graph,
+    block: Block,
+    nodes: Mapping[str, Asked],
+    shape: Shape,
+    tiles: Mapping[int, int],
+    iterations: int,
+) -> Metapipe:
+    """The metapipe of a section whose nodes are nested as `shape` says, with these tiles by nest."""
+    root = (Loop(-1, ITERATION),) if iterations > 1 else ()
+    paths = dict(_paths(shape, root))
+    connection = Connection(graph, block, nodes, iterations, paths)
+    carried: dict[str, list[str]] = {}
+    for node, path in paths.items():
+        _connect_node(connection, node, path, carried)
+    carries = tuple(
+        Carry(f"carry {inside}", result, connection.makers[result], tuple(carried[inside]), stored=True)
+        for inside, result in connection.handed_on.items()
+    )
+    whole: Shape = (Nest(-1, ITERATION, shape),) if iterations > 1 else shape
+    body = _assemble(whole, (), {**tiles, -1: 1}, connection.leaves)
+    return Metapipe(name, graph, block.name, tuple(paths), body, iterations, carries)
+
+
+def _paths(shape: Shape, path: tuple[Loop, ...]) -> list[tuple[str, tuple[Loop, ...]]]:
+    found = []
+    for item in shape:
+        if isinstance(item, Nest):
+            found += _paths(item.body, (*path, Loop(item.key, item.dim)))
+        else:
+            found.append((item, path))
+    return found
+
+
+def _connect_node(at: Connection, name: str, path: tuple[Loop, ...], carried: dict[str, list[str]]) -> None:
+    """The node's loads, the node, and the store of what it writes, in this order."""
+    asked = at.nodes[name]
+    touched, _ = asked.touched(at.graph.sizes)
+    sources: list[tuple[str, ...]] = [()] * len(asked.node.reads)
+    for number in reversed(range(len(asked.node.reads))):
+        if touched[number]:
+            after = sources[1][0] if asked.indexes and number == 0 and sources[1] else ""
+            sources[number] = _sources(at, asked.node.reads[number], path, after)
+        if asked.node.reads[number] in at.handed_on and name not in carried.setdefault(asked.node.reads[number], []):
+            carried[asked.node.reads[number]].append(name)
+    only_reorders = asked.moves and len(sources) == 1 and len(sources[0]) == 1
+    handed = any(read in at.handed_on for read in asked.node.reads)
+    leaf = Reorder(name, sources[0][0]) if only_reorders and not handed else Stage(name, tuple(sources))
+    at.leaves.append((leaf, path))
+    if asked.node.writes not in at.handed_on.values() and _is_stored(at, asked.node.writes):
+        at.leaves.append((Store(f"store {asked.node.writes}", asked.node.writes, name), _store_path(at, asked, path)))
+
+
+def _sources(at: Connection, tensor: str, path: tuple[Loop, ...], after: str) -> tuple[str, ...]:
+    """The items that a read waits for: a stage of this section, a stream, or both where a scatter changed some rows."""
+    made = at.makers.get(tensor)
+    if made and not at.graph.tensor_named[tensor].shares:
+        return (made,)
+    cutting = [depth for depth, loop in enumerate(path) if _cuts(at, loop.dim, tensor)]
+    where = path[: cutting[-1] + 1] if cutting else ()
+    key = (tensor, tuple(loop.key for loop in where))
+    if key not in at.loads:
+        again = sum(1 for name, _ in at.loads if name == tensor)
+        load = Load(f"load {tensor}" + (f" {again + 1}" if again else ""), tensor, after=after)
+        at.loads[key] = load
+        at.leaves.append((load, where))
+    return (*((made,) if made else ()), at.loads[key].name)
+
+
+def _cuts(at: Connection, dim: str, tensor: str) -> bool:
+    """Whether steps along a dim read or write another part of a tensor; iterations those of the block's own."""
+    found = at.graph.tensor_named[tensor]
+    if dim != ITERATION:
+        return dim in found.dims
+    storage = at.graph.tensor_named[found.shares] if found.shares else found
+    return storage.block == at.block.name and storage.role in ("weight", "state")
+
+
+def _store_path(at: Connection, asked: Asked, path: tuple[Loop, ...]) -> tuple[Loop, ...]:
+    """The outer pipes up to one that does not cut the result: its tiles are complete only when that pipe is done."""
+    for depth, loop in enumerate(path):
+        if not _cuts(at, loop.dim, asked.node.writes):
+            return path[:depth]
+    return path
+
+
+def _is_stored(at: Connection, tensor: str) -> bool:
+    graph = at.graph
+    carried = {result for block in graph.blocks for _, result in block.carried}
+    read_elsewhere = any(reader not in at.nodes for reader in graph.readers(tensor))
+    return bool(graph.tensor_named[tensor].shares) or read_elsewhere or tensor in results(graph) | carried
+
+
+def _assemble(
+    shape: Shape, place: Place, tiles: Mapping[int, int], leaves: list[tuple[Leaf, tuple[Loop, ...]]]
+) -> tuple[Item, ...]:
+    """The tree: at each place its leaves and pipes, in the order in which the leaves were found."""
+    body: list[Item] = []
+    pipes = {item.key: item for item in shape if isinstance(item, Nest)}
+    for leaf, path in leaves:
+        keys = tuple(loop.key for loop in path)
+        if keys == place:
+            body.append(leaf)
+        elif keys[: len(place)] == place and keys[len(place)] in pipes:
+            inside = pipes.pop(keys[len(place)])
+            deeper = _assemble(inside.body, (*place, inside.key), tiles, leaves)
+            body.append(Pipe(inside.dim, tiles[inside.key], deeper))
+    return tuple(body)

@@ -1,0 +1,40 @@
+"""What must fit before anything runs: sockets, and weights and states in the HBM of each."""
+
+from __future__ import annotations
+
+from patterns.count import parameter_bytes, state_capacity_bytes
+from patterns.errors import DoesNotFit, UserError
+from patterns.graph import Graph
+from rdu_model.machine import Machine
+
+
+def check_sockets(machine: Machine, members: int) -> None:
+    """Raises UserError for a number of sockets that the machine cannot have."""
+    if members < 1:
+        raise UserError(f"{members} sockets: at least 1 is needed")
+    if members > machine.sockets:
+        raise DoesNotFit(
+            f"a tensor-parallel group of {members}",
+            "sockets",
+            members,
+            machine.sockets,
+            f"{machine.name} links up to {machine.sockets} sockets",
+        )
+
+
+def check_hbm(graph: Graph, machine: Machine, members: int) -> None:
+    """Raises DoesNotFit if one socket's weights and states are more than its HBM. DDR is not streamed from."""
+    weights, states = parameter_bytes(graph), state_capacity_bytes(graph)
+    needed = weights + states
+    if needed <= machine.hbm_bytes:
+        return
+    least = -(-needed * members // machine.hbm_bytes)
+    would_do = f"{least} sockets would do by size" if least <= machine.sockets else f"{least} sockets would be needed"
+    ddr = "; its DDR would hold them, but calls stream from HBM only" if needed <= machine.ddr_bytes else ""
+    raise DoesNotFit(
+        f"graph {graph.name!r} on {members} x {machine.name}",
+        "bytes of HBM per socket",
+        needed,
+        machine.hbm_bytes,
+        f"weights {weights:,} and states {states:,}; {would_do}{ddr}",
+    )

@@ -1,0 +1,121 @@
+"""An RDU in numbers: the grid of compute and memory units, the memories behind it, the links, and what a call costs.
+
+One frozen flat record of a machine's file; units are in the names. Everything derived from it is a function here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+from patterns.parameters import Parameters, read_parameters
+from patterns.plugin import data_file, data_files
+from patterns.units import PS_PER_S, exact
+
+PACKAGE = "rdu_model.machines"
+
+
+@dataclass(frozen=True)
+class Machine:
+    """One socket.
+
+    A PCU is `pcu_lanes` wide and `pcu_stages` deep; as a systolic array each functional unit does `packed_macs`
+    multiply-adds a cycle, as a SIMD pipeline each lane passes one element through all stages, and through the tail
+    (transcendental functions) at no extra cost.
+    usable_share: of the PCUs, what placement and routing can use.
+    pmu_bytes_per_cycle: of one PMU, for reads, and the same again for writes.
+    hbm_efficiency: share of hbm_bytes_per_s that long streams get.
+    agcu_bytes_per_cycle: one row-parallel stream between off-chip memory and PMUs.
+    link_bytes_per_s: of a socket to all other sockets together. link_latency_ps: from one socket to another.
+    prefetch_bytes: at most so much of the PMUs holds weights and states that are read ahead of their stage.
+    A call costs a program load, an argument load and the execute command, given by the host (software) or by the
+    AGCUs (hardware).
+    """
+
+    clock_hz: int
+    pcus: int
+    pcu_lanes: int
+    pcu_stages: int
+    packed_macs: int
+    usable_share: float
+    step_cycles: int
+    pmus: int
+    pmu_bytes: int
+    pmu_bytes_per_cycle: int
+    peak_flops_per_s: int
+    hbm_bytes: int
+    hbm_bytes_per_s: int
+    hbm_efficiency: float
+    hbm_latency_cycles: int
+    ddr_bytes: int
+    ddr_bytes_per_s: int
+    agcu_bytes_per_cycle: int
+    sockets: int
+    link_bytes_per_s: int
+    link_latency_ps: int
+    prefetch_bytes: int = field(metadata={"zero": True})
+    hardware_program_load_ps: int
+    hardware_argument_load_ps: int
+    hardware_execute_ps: int
+    software_program_load_ps: int
+    software_argument_load_ps: int
+    software_execute_ps: int
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class Pace:
+    """A rate per cycle as an exact fraction: what prices bytes in cycles, rounded up once."""
+
+    amount: int
+    cycles: int
+
+    def cycles_for(self, amount: int) -> int:
+        """Cycles that `amount` takes."""
+        return -(-amount * self.cycles // self.amount)
+
+
+def machine_names() -> tuple[str, ...]:
+    """Every machine there is a file for."""
+    return data_files(PACKAGE, ".yaml")
+
+
+def read_machine(name: str, overrides: Mapping[str, str] | None = None) -> Parameters[Machine]:
+    """A machine's numbers with the source of each. Raises UnknownName, SpecError."""
+    return read_parameters(data_file(PACKAGE, name, ".yaml", "RDU"), Machine, overrides)
+
+
+def load_machine(name: str, overrides: Mapping[str, str] | None = None) -> Machine:
+    """The machine `name`, with values replaced by `overrides` (text with a unit). Raises UnknownName, SpecError."""
+    return replace(read_machine(name, overrides).values, name=name)
+
+
+def usable_pcus(machine: Machine) -> int:
+    """PCUs that stages may have."""
+    return max(1, int(exact(machine.usable_share) * machine.pcus))
+
+
+def macs_per_pcu(machine: Machine) -> int:
+    """Multiply-adds of one PCU in a cycle."""
+    return machine.pcu_lanes * machine.pcu_stages * machine.packed_macs
+
+
+def hbm_pace(machine: Machine) -> Pace:
+    """Bytes that streams get from HBM, together."""
+    return _pace(machine.hbm_bytes_per_s * exact(machine.hbm_efficiency), machine.clock_hz)
+
+
+def link_pace(machine: Machine) -> Pace:
+    """Bytes that a socket sends to others."""
+    return _pace(Fraction(machine.link_bytes_per_s), machine.clock_hz)
+
+
+def cycles_of_link(machine: Machine) -> int:
+    """Latency of a link in cycles, rounded up."""
+    return -(-machine.link_latency_ps * machine.clock_hz // PS_PER_S)
+
+
+def _pace(per_s: Fraction, clock_hz: int) -> Pace:
+    per_cycle = per_s / clock_hz
+    return Pace(per_cycle.numerator, per_cycle.denominator)

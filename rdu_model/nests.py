@@ -1,0 +1,113 @@
+"""Which nodes of a section can share loops: the shape of its metapipe, before tiles have sizes.
+
+A run over a dim is a set of nodes that each step can do for its tile alone: every node makes a tile of its result, or
+adds to a result that no node of the run reads. What a run does not depend on goes before it, what depends on it after.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from patterns.axes import union
+from rdu_model.ask import Asked, relation
+
+# Loops inside loops: tokens, then heads or columns, then what those contract. More add nothing but search.
+DEEPEST = 3
+# A run with less than this share of the section's time gains nothing from loops of its own.
+WORTH = 0.02
+
+
+@dataclass(frozen=True)
+class Nest:
+    """Nodes, by name, and nests that share a loop over `dim`. key: unique in the section."""
+
+    key: int
+    dim: str
+    body: tuple[str | Nest, ...]
+
+
+@dataclass(frozen=True)
+class Run:
+    """Nodes that can share a loop over `dim`, and the others of the section, before and after them."""
+
+    dim: str
+    before: tuple[Asked, ...]
+    nodes: tuple[Asked, ...]
+    after: tuple[Asked, ...]
+
+
+def nest(nodes: Sequence[Asked], sizes: Mapping[str, int], weight: Mapping[str, float]) -> tuple[str | Nest, ...]:
+    """The nodes, in an order that respects what reads what, with every loop that is worth it.
+
+    weight: time of each node, by name, in any unit.
+    """
+    total = sum(weight[asked.node.name] for asked in nodes)
+    return _Nesting(sizes, weight, total * WORTH).of(tuple(nodes), frozenset(), DEEPEST, 1)
+
+
+@dataclass(frozen=True)
+class _Nesting:
+    sizes: Mapping[str, int]
+    weight: Mapping[str, float]
+    least: float
+
+    def of(self, nodes: tuple[Asked, ...], used: frozenset[str], depth: int, key: int) -> tuple[str | Nest, ...]:
+        """The heaviest run becomes a nest; what is before, in and after it is nested in its turn."""
+        best = self._heaviest(nodes, used) if depth and nodes else None
+        if best is None:
+            return tuple(asked.node.name for asked in nodes)
+        # Keys are numbers with the places as digits (before 0, inside 1, after 2), so they never meet.
+        inside = Nest(key, best.dim, self.of(best.nodes, used | {best.dim}, depth - 1, 3 * key + 1))
+        before = self.of(best.before, used, depth, 3 * key)
+        return (*before, inside, *self.of(best.after, used, depth, 3 * key + 2))
+
+    def _heaviest(self, nodes: tuple[Asked, ...], used: frozenset[str]) -> Run | None:
+        best, most = None, self.least
+        for dim in union(*(asked.dims for asked in nodes)):
+            if dim not in used and self.sizes[dim] > 1:
+                for run in runs(nodes, dim, used):
+                    found = sum(self.weight[asked.node.name] for asked in run.nodes)
+                    if found > most:
+                        best, most = run, found
+        return best
+
+
+def runs(nodes: Sequence[Asked], dim: str, around: frozenset[str] = frozenset()) -> Iterator[Run]:
+    """Every run over a dim, each as long as it can be, from front to back. around: dims of the loops around it.
+
+    What gathers its result over a loop around has one accumulator, for one tile: no free dim of it can be cut inside.
+    """
+    before: tuple[Asked, ...] = ()
+    rest = tuple(nodes)
+    while rest:
+        run = _first_run(rest, dim, around)
+        if not run.nodes:
+            return
+        yield Run(dim, (*before, *run.before), run.nodes, run.after)
+        before = (*before, *run.before, *run.nodes)
+        rest = run.after
+
+
+def _first_run(nodes: Sequence[Asked], dim: str, around: frozenset[str]) -> Run:
+    before: list[Asked] = []
+    inside: list[Asked] = []
+    after: list[Asked] = []
+    made: set[str] = set()
+    partial: set[str] = set()
+    late: set[str] = set()
+    for asked in nodes:
+        reads, how = set(asked.node.reads), relation(asked, dim)
+        if how == "free" and asked.accumulated & around:
+            how = "blocked"
+        if reads & late or (reads & made and (how in ("absent", "blocked") or reads & partial)):
+            after.append(asked)
+            late.add(asked.node.writes)
+        elif how in ("absent", "blocked"):
+            before.append(asked)
+        else:
+            inside.append(asked)
+            made.add(asked.node.writes)
+            if how == "reduced":
+                partial.add(asked.node.writes)
+    return Run(dim, tuple(before), tuple(inside), tuple(after))

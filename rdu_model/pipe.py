@@ -1,0 +1,186 @@
+"""A metapipeline as data: what the language in metapipe.py writes, and what tiling.py makes of a graph.
+
+A tree: pipes hold items and pipes. An item inside pipes handles, in each of their steps, the tile that the steps cut
+out of its tensors: dims of the pipes around it are cut, all others are whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import singledispatch
+from math import prod
+
+from patterns.graph import Block, Graph
+
+# The dim of the outermost pipe of a looped block: its executions. Weights and states of the block have it.
+ITERATION = "(iteration)"
+
+
+@dataclass(frozen=True)
+class Load:
+    """An AGCU stream from off-chip memory into PMUs. row_par: rows in parallel, 0 for as many as keep up with HBM.
+
+    after: the item whose tile holds the addresses ('' if they are known before).
+    """
+
+    name: str
+    tensor: str
+    row_par: int = 0
+    after: str = ""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A node of the graph on units of its own. sources: for each of its reads the items whose tiles it waits for.
+
+    A read has no source if nothing of it is touched, and two if rows of it come from a scatter of this section.
+    pcus: how many it has, 0 to have them allocated.
+    """
+
+    name: str
+    sources: tuple[tuple[str, ...], ...]
+    pcus: int = 0
+
+
+@dataclass(frozen=True)
+class Reorder:
+    """A node that only says how the buffer of `source` is read (transposed, rolled ...): it takes no unit, no time."""
+
+    name: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Store:
+    """An AGCU stream from PMUs to off-chip memory: the tiles of `source`, which are those of `tensor`."""
+
+    name: str
+    tensor: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Pipe:
+    """A metapipe: its items and pipes as stages that work on different steps at the same time.
+
+    Its steps cut `dim` into tiles of `extent`, the last step takes what is left. drain: the pipe is empty before the
+    next step of the pipe around it begins.
+    """
+
+    dim: str
+    extent: int
+    body: tuple[Item, ...]
+    drain: bool = False
+
+
+Leaf = Load | Stage | Reorder | Store
+Item = Leaf | Pipe
+
+
+@dataclass(frozen=True)
+class Carry:
+    """A result that the next iteration reads: `source` writes it, the `readers` get it one iteration later.
+
+    stored: after the last iteration it goes to off-chip memory.
+    """
+
+    name: str
+    tensor: str
+    source: str
+    readers: tuple[str, ...]
+    stored: bool
+
+
+@dataclass(frozen=True)
+class Metapipe:
+    """One section: some nodes of one block of a graph as a pipeline, executed `iterations` times in one call.
+
+    nodes: names in the order of the stages. carries: what one iteration hands to the next. depths: slots of an item's
+    buffers where they are not those that its distance to its readers asks for.
+    """
+
+    name: str
+    graph: Graph
+    block: str
+    nodes: tuple[str, ...]
+    body: tuple[Item, ...]
+    iterations: int = 1
+    carries: tuple[Carry, ...] = ()
+    depths: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def of_block(self) -> Block:
+        """The block that the nodes are of."""
+        return self.graph.block_named[self.block]
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """Extent by dim, iterations included."""
+        return {**self.graph.sizes, ITERATION: self.iterations}
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A leaf of the tree with the pipes around it, outermost first."""
+
+    leaf: Leaf
+    path: tuple[Pipe, ...]
+
+    @property
+    def name(self) -> str:
+        """The leaf's name."""
+        return self.leaf.name
+
+
+def placed(body: tuple[Item, ...], path: tuple[Pipe, ...] = ()) -> Iterator[Placed]:
+    """Every leaf, in order."""
+    for item in body:
+        if isinstance(item, Pipe):
+            yield from placed(item.body, (*path, item))
+        else:
+            yield Placed(item, path)
+
+
+def shared(one: tuple[Pipe, ...], other: tuple[Pipe, ...]) -> int:
+    """How many pipes, from the outermost on, two paths have in common."""
+    level = 0
+    while level < min(len(one), len(other)) and one[level] is other[level]:
+        level += 1
+    return level
+
+
+def steps(pipe: Pipe, size: int) -> int:
+    """Steps of a pipe over a dim of that size."""
+    return -(-size // pipe.extent)
+
+
+def trips(path: tuple[Pipe, ...], sizes: Mapping[str, int]) -> int:
+    """How often something inside these pipes happens."""
+    return prod(steps(pipe, sizes[pipe.dim]) for pipe in path)
+
+
+@singledispatch
+def reads_of(leaf: Leaf) -> tuple[str, ...]:
+    """The items whose tiles a leaf waits for, each once."""
+    raise TypeError(leaf)
+
+
+@reads_of.register
+def _(leaf: Load) -> tuple[str, ...]:
+    return (leaf.after,) if leaf.after else ()
+
+
+@reads_of.register
+def _(leaf: Stage) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(source for sources in leaf.sources for source in sources))
+
+
+@reads_of.register
+def _(leaf: Reorder) -> tuple[str, ...]:
+    return (leaf.source,)
+
+
+@reads_of.register
+def _(leaf: Store) -> tuple[str, ...]:
+    return (leaf.source,)

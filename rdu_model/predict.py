@@ -1,0 +1,171 @@
+"""The time of a nested section in closed form, for choosing tiles: the simulation says what it really is.
+
+A loop of n steps over a body takes the body's fill once and its interval n - 1 times: the slowest part of the body, or
+the time of its bytes from HBM, which all streams share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from rdu_model.ask import Asked
+from rdu_model.machine import Machine, hbm_pace, usable_pcus
+from rdu_model.nests import Nest
+from rdu_model.price import cycles, grid
+
+Tiles = Mapping[int, int]
+Shape = tuple[str | Nest, ...]
+Path = tuple[Nest, ...]
+
+
+@dataclass(frozen=True)
+class Section:
+    """What a prediction needs: the nodes, how they are nested, each node's share of the PCUs.
+
+    paths: the nests around each node. kept: those that a node shares with all that read its result, so that a buffer
+    holds what is made in one of their steps. needs: for each body (by key of its nest, 0 for the section), the earlier
+    items that each item reads from.
+    """
+
+    nodes: Mapping[str, Asked]
+    shape: Shape
+    sizes: Mapping[str, int]
+    pcus: Mapping[str, int]
+    paths: Mapping[str, Path]
+    kept: Mapping[str, Path]
+    needs: Mapping[int, tuple[tuple[int, ...], ...]]
+    machine: Machine
+    known: dict[tuple[str, tuple[int, ...]], int] = field(default_factory=dict)
+
+    def stage_cycles(self, name: str, sizes: Mapping[str, int]) -> int:
+        """Cycles of a node on one tile, remembered."""
+        asked = self.nodes[name]
+        key = (name, tuple(sizes[dim] for dim in asked.dims))
+        if key not in self.known:
+            bare = asked.unit_class in ("network", "memory")
+            done = 0 if bare else cycles(grid(asked, sizes, self.machine), self.pcus[name])
+            self.known[key] = done + self.machine.step_cycles
+        return self.known[key]
+
+    def tile_sizes(self, path: Path, tiles: Tiles) -> Mapping[str, int]:
+        """Extents of all dims inside these nests."""
+        return {**self.sizes, **{nest.dim: tiles[nest.key] for nest in path}}
+
+
+def section(nodes: Mapping[str, Asked], shape: Shape, sizes: Mapping[str, int], machine: Machine) -> Section:
+    """A nested section, ready for predictions."""
+    paths = dict(_paths(shape))
+    makers = {asked.node.writes: name for name, asked in nodes.items()}
+    kept = dict(paths)
+    for name, asked in nodes.items():
+        for read in asked.node.reads:
+            if read in makers:
+                maker = makers[read]
+                kept[maker] = tuple(a for a, b in zip(kept[maker], paths[name], strict=False) if a is b)
+    needs = dict(_needs(nodes, shape, 0))
+    return Section(nodes, shape, sizes, _shares(nodes, sizes, machine), paths, kept, needs, machine)
+
+
+def _needs(nodes: Mapping[str, Asked], shape: Shape, key: int) -> Iterator[tuple[int, tuple[tuple[int, ...], ...]]]:
+    """Of this body and of those inside."""
+    inside = [[item] if isinstance(item, str) else [name for name, _ in _paths(item.body)] for item in shape]
+    made_by = {nodes[name].node.writes: number for number, names in enumerate(inside) for name in names}
+    found = []
+    for number, names in enumerate(inside):
+        read = {made_by.get(tensor, number) for name in names for tensor in nodes[name].node.reads}
+        found.append(tuple(sorted(read - {number})))
+    yield key, tuple(found)
+    for item in shape:
+        if isinstance(item, Nest):
+            yield from _needs(nodes, item.body, item.key)
+
+
+def _paths(shape: Shape, path: Path = ()) -> Iterator[tuple[str, Path]]:
+    for item in shape:
+        if isinstance(item, Nest):
+            yield from _paths(item.body, (*path, item))
+        else:
+            yield item, path
+
+
+def _shares(nodes: Mapping[str, Asked], sizes: Mapping[str, int], machine: Machine) -> dict[str, int]:
+    """PCUs of each node in proportion to its work, at least 1."""
+    works = {
+        name: grid(asked, sizes, machine).total_cycles
+        for name, asked in nodes.items()
+        if asked.unit_class in ("matrix", "vector")
+    }
+    total = sum(works.values())
+    return {name: max(1, usable_pcus(machine) * work // total) for name, work in works.items()}
+
+
+def predict(of: Section, tiles: Tiles, room_bytes: int) -> float:
+    """Cycles of one execution of a section with these tiles; far more where buffers would not fit."""
+    read, held = _bytes(of, tiles)
+    pace = hbm_pace(of.machine)
+    fill, _, direct, moved = _step(of, of.shape, 0, dict(of.sizes), tiles, read)
+    busy = pace.cycles_for(moved)
+    # While one loop fills, streams of the next run ahead, as far as the machine has room for them.
+    ahead = pace.cycles_for(of.machine.prefetch_bytes) * (len([x for x in of.shape if isinstance(x, Nest)]) - 1)
+    time = busy + max(0, pace.cycles_for(direct) + fill - busy - max(0, ahead))
+    return time * (1 + 10 * max(0, held - room_bytes) / room_bytes)
+
+
+def _bytes(of: Section, tiles: Tiles) -> tuple[dict[int, int], int]:
+    """Bytes from off-chip memory in one step of each loop (0: outside all), and bytes that buffers hold."""
+    read: dict[int, int] = {}
+    held = 0
+    makers = {asked.node.writes for asked in of.nodes.values()}
+    for name, asked in of.nodes.items():
+        path = of.paths[name]
+        reads, _ = asked.touched(of.tile_sizes(path, tiles))
+        held += (2 if of.kept[name] else 1) * asked.touched(of.tile_sizes(of.kept[name], tiles))[1]
+        for tensor, dims, tile_bytes in zip(asked.node.reads, asked.read_dims, reads, strict=True):
+            if tensor not in makers or asked.graph.tensor_named[tensor].shares:
+                cutting = [nest for nest in path if nest.dim in dims]
+                at = cutting[-1].key if cutting else 0
+                read[at] = read.get(at, 0) + tile_bytes
+                held += (2 if cutting else 1) * tile_bytes
+    return read, held
+
+
+def _step(
+    of: Section, shape: Shape, key: int, sizes: dict[str, int], tiles: Tiles, read: Mapping[int, int]
+) -> tuple[int, int, int, int]:
+    """Of one step of a loop: its fill (the longest path through the body), the cycles of its slowest stage, its own
+    bytes from HBM, and those with loops inside. Loops inside stream on: they hold nobody up but with their stages.
+    """
+    direct = moved = read.get(key, 0)
+    slowest = 0
+    ends: list[int] = []
+    for item, needed in zip(shape, of.needs[key], strict=True):
+        if isinstance(item, Nest):
+            extent = tiles[item.key]
+            inner = _step(of, item.body, item.key, {**sizes, item.dim: extent}, tiles, read)
+            trips = -(-of.sizes[item.dim] // extent)
+            took = _loop(inner, trips, of.machine)
+            slowest = max(slowest, trips * inner[1])
+            moved += trips * inner[3]
+        else:
+            took = of.stage_cycles(item, sizes)
+            slowest = max(slowest, took)
+        ends.append(max((ends[number] for number in needed), default=0) + took)
+    return max(ends, default=0), slowest, direct, moved
+
+
+def _loop(body: tuple[int, int, int, int], trips: int, machine: Machine) -> int:
+    """A stream's two slots must cover the memory's latency: with less bytes a step, latency is what it takes."""
+    fill, slowest, direct, moved = body
+    pace = hbm_pace(machine)
+    least = -(-machine.hbm_latency_cycles // 2) if direct else 0
+    return pace.cycles_for(direct) + fill + (trips - 1) * max(slowest, pace.cycles_for(moved), least)
+
+
+def all_nests(shape: Shape) -> list[Nest]:
+    """Every nest, those inside after those around them."""
+    found: list[Nest] = []
+    for item in shape:
+        if isinstance(item, Nest):
+            found += [item, *all_nests(item.body)]
+    return found

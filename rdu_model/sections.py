@@ -1,0 +1,177 @@
+"""Sections: as much of a block as the fabric holds at once is one; a block that needs more is cut.
+
+A cut costs one call and its tensors twice in off-chip bytes: written by one section, read by the next. Of all ways to
+cut into sections that fit, the one of least cost is taken.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from patterns.count import node_dims, tensor_bytes
+from patterns.errors import DoesNotFit
+from patterns.graph import Block, Graph
+from rdu_model.ask import Asked, ask
+from rdu_model.buffers import Group, Shortage, buffers, group
+from rdu_model.connect import connect
+from rdu_model.emit import Section
+from rdu_model.flow import Flow, take_apart
+from rdu_model.machine import Machine, hbm_pace, usable_pcus
+from rdu_model.parallelize import Load, allocate
+from rdu_model.pipe import Metapipe, Stage
+from rdu_model.price import grid
+from rdu_model.tiling import shape_section, without_single_steps
+
+# How often tiles are chosen again, with less room to plan with, when the buffers turn out too large.
+ATTEMPTS = 5
+
+
+@dataclass(frozen=True)
+class Piece:
+    """What is to become one section: consecutive nodes of a block, `iterations` executions in one call."""
+
+    graph: Graph
+    block: Block
+    nodes: tuple[str, ...]
+    iterations: int
+    members: int
+
+
+def build(piece: Piece, machine: Machine) -> Section | Shortage:
+    """A piece as one section, or what it lacks. Tiles that take too many PMUs are chosen again for less room."""
+    wanted = set(piece.nodes)
+    asked = {node.name: ask(piece.graph, node) for node in piece.block.nodes if node.name in wanted}
+    name = piece.block.name if len(wanted) == len(piece.block.nodes) else f"{piece.block.name}.{piece.nodes[0]}"
+    room = machine.pmus * machine.pmu_bytes
+    best: Section | None = None
+    for _ in range(ATTEMPTS):
+        shaped, tiles = shape_section(list(asked.values()), piece.graph.sizes, machine, room)
+        shape = without_single_steps(shaped.shape, piece.graph.sizes, tiles)
+        metapipe = connect(name, piece.graph, piece.block, asked, shape, tiles, piece.iterations)
+        built = spread_out(metapipe, machine, piece.members, asked)
+        if isinstance(built, Section):
+            if best is None or built.lacking_pmus < best.lacking_pmus:
+                best = built
+            if not built.lacking_pmus:
+                return built
+            room = room * machine.pmus // (machine.pmus + built.lacking_pmus)
+        elif built.resource == "PMUs":
+            room = room * built.available * 9 // (built.needed * 10)
+        else:
+            return built
+    return best or built
+
+
+def spread_out(
+    metapipe: Metapipe, machine: Machine, members: int, asked: dict[str, Asked] | None = None
+) -> Section | Shortage:
+    """A metapipe with PCUs for its stages and PMUs for its buffers, or what it lacks."""
+    flow = take_apart(metapipe, asked)
+    stages = _stages(flow)
+    given = {name: stage.pcus for name, stage in stages.items() if stage.pcus}
+    free = [name for name in stages if name not in given and flow.asked[name].unit_class in ("matrix", "vector")]
+    left = usable_pcus(machine) - sum(given.values())
+    if len(free) > left:
+        greatest = max(stages, key=lambda name: stages[name].pcus)
+        needed = len(free) + sum(given.values())
+        return Shortage("PCUs", needed, usable_pcus(machine), greatest, max(1, stages[greatest].pcus))
+    loads = [
+        Load(grid(flow.asked[name], flow.sizes_at(name), machine), flow.tiles_of(name), flow.phase_of(name))
+        for name in free
+    ]
+    pcus = given | dict(zip(free, allocate(loads, left), strict=True))
+    groups: dict[str, Group] = {name: group(flow, name, pcus.get(name, 0), machine) for name in stages}
+    found = buffers(flow, groups, machine)
+    if isinstance(found, Shortage):
+        return found
+    return Section(flow, groups, found.of_links, found.carried, found.lacking, machine, members)
+
+
+def _stages(flow: Flow) -> dict[str, Stage]:
+    return {name: found.leaf for name, found in flow.leaves.items() if isinstance(found.leaf, Stage)}
+
+
+def cut(piece: Piece, machine: Machine, call_cycles: int) -> tuple[tuple[Section, ...], Shortage | None]:
+    """The sections of a piece, and what it lacks to be one. Raises DoesNotFit for a node that fits no section."""
+    whole = build(piece, machine)
+    if isinstance(whole, Section):
+        return (whole,), None
+    if len(piece.nodes) == 1:
+        raise refuse(piece.graph, whole, f"alone in a section of {machine.name}")
+    return _Cutting(piece, machine, call_cycles).best(), whole
+
+
+@dataclass(frozen=True)
+class _Cutting:
+    """Finds the cheapest cuts: sections from every place that can be reached, as long as they fit."""
+
+    piece: Piece
+    machine: Machine
+    call_cycles: int
+    built: dict[tuple[int, int], Section | Shortage] = field(default_factory=dict)
+
+    def best(self) -> tuple[Section, ...]:
+        """The sections of the cheapest way."""
+        nodes = self.piece.nodes
+        cost: dict[int, tuple[int, int]] = {len(nodes): (0, len(nodes))}
+        furthest = [self._furthest(start) for start in range(len(nodes))]
+        for start in reversed(range(len(nodes))):
+            ends = [end for end in range(start + 1, furthest[start] + 1) if self._fits(start, end)]
+            cost[start] = min((self.call_cycles + self._edge(end) + cost[end][0], -end) for end in ends)
+            cost[start] = (cost[start][0], -cost[start][1])
+        sections, start = [], 0
+        while start < len(nodes):
+            end = cost[start][1]
+            found = self._section(start, end)
+            assert isinstance(found, Section)
+            sections.append(found)
+            start = end
+        return tuple(sections)
+
+    def _section(self, start: int, end: int) -> Section | Shortage:
+        if (start, end) not in self.built:
+            piece = replace(self.piece, nodes=self.piece.nodes[start:end])
+            self.built[start, end] = build(piece, self.machine)
+        return self.built[start, end]
+
+    def _fits(self, start: int, end: int) -> bool:
+        return isinstance(self._section(start, end), Section)
+
+    def _furthest(self, start: int) -> int:
+        """The longest section from here, by doubling and halving: what fits, fits with fewer nodes as a rule."""
+        alone = self._section(start, start + 1)
+        if isinstance(alone, Shortage):
+            raise refuse(self.piece.graph, alone, f"alone in a section of {self.machine.name}")
+        fits, fails = start + 1, len(self.piece.nodes) + 1
+        step = 1
+        while fits < len(self.piece.nodes) and fails - fits > 1:
+            end = min(fits + step, len(self.piece.nodes), fails - 1)
+            if self._fits(start, end):
+                fits, step = end, 2 * step
+            else:
+                fails, step = end, max(1, (end - fits) // 2)
+        return fits
+
+    def _edge(self, at: int) -> int:
+        """Cycles of the bytes that a cut before node `at` writes and reads again."""
+        before, after = self.piece.nodes[:at], set(self.piece.nodes[at:])
+        graph = self.piece.graph
+        made = {node.writes for node in self.piece.block.nodes if node.name in before}
+        crossing = {
+            name for node in self.piece.block.nodes if node.name in after for name in node.reads if name in made
+        }
+        return hbm_pace(self.machine).cycles_for(2 * sum(tensor_bytes(graph, name) for name in crossing))
+
+
+def refuse(graph: Graph, lack: Shortage, where: str) -> DoesNotFit:
+    """The error for a node that cannot be where it has to be."""
+    node = next(node for _, node in graph.nodes() if node.name == lack.node)
+    greatest = max(node_dims(graph, node), key=lambda dim: graph.sizes[dim])
+    return DoesNotFit(
+        f"node {lack.node!r} ({where})",
+        lack.resource,
+        lack.needed,
+        lack.available,
+        f"its part is {lack.most:,} of them; a smaller extent of {greatest!r} (now {graph.sizes[greatest]:,}), "
+        f"more sockets, or a machine with more {lack.resource} would help",
+    )

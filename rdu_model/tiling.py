@@ -1,0 +1,104 @@
+"""Tiling: a section's nodes as nested loops with tiles, and from them its metapipe with loads and stores.
+
+Tiles are powers of two, chosen loop by loop, the outer ones first: the greatest that is nearly the fastest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from patterns.plan import Nest as PlanNest
+from patterns.plan import Tile, Tiling
+from rdu_model.ask import Asked
+from rdu_model.machine import Machine, hbm_pace, macs_per_pcu, usable_pcus
+from rdu_model.nests import Nest, nest
+from rdu_model.pipe import ITERATION, Item, Pipe, Placed, Reorder, Stage, placed
+from rdu_model.predict import Section, Shape, all_nests, predict, section
+
+# How often the tiles of all loops are chosen again, given those of the others.
+ROUNDS = 2
+MOST_TILE_SIZES = 14
+# Smaller tiles must be worth their steps: of all within this part of the least predicted time the greatest is taken.
+NEARLY = 0.005
+
+
+def shape_section(
+    nodes: Sequence[Asked], sizes: Mapping[str, int], machine: Machine, room_bytes: int
+) -> tuple[Section, dict[int, int]]:
+    """How the nodes nest, and the extent of each nest's tiles: the whole dim where a loop gains nothing.
+
+    room_bytes: what buffers may take by prediction.
+    """
+    by_name = {asked.node.name: asked for asked in nodes}
+    weight = {name: _weight(asked, sizes, machine) for name, asked in by_name.items()}
+    found = section(by_name, nest(nodes, sizes, weight), sizes, machine)
+    return found, _choose(found, room_bytes)
+
+
+def _weight(asked: Asked, sizes: Mapping[str, int], machine: Machine) -> float:
+    """Cycles that a node would take alone: its bytes and its work, whichever is more."""
+    reads, out = asked.touched(sizes)
+    moved = hbm_pace(machine).cycles_for(sum(reads) + out)
+    demand = asked.demand(sizes)
+    pcus = usable_pcus(machine)
+    lanes = pcus * machine.pcu_lanes
+    return max(
+        moved,
+        demand.matrix_flops / (2 * pcus * macs_per_pcu(machine)),
+        demand.vector_ops / (lanes * machine.pcu_stages),
+        demand.special_ops / lanes,
+    )
+
+
+def _choose(of: Section, room_bytes: int) -> dict[int, int]:
+    nests = all_nests(of.shape)
+    tiles = {loop.key: of.sizes[loop.dim] for loop in nests}
+    for _ in range(ROUNDS):
+        for loop in nests:
+            times = {
+                extent: predict(of, {**tiles, loop.key: extent}, room_bytes)
+                for extent in _tile_sizes(of.sizes[loop.dim])
+            }
+            enough = min(times.values()) * (1 + NEARLY)
+            tiles[loop.key] = next(extent for extent, time in times.items() if time <= enough)
+    return tiles
+
+
+def _tile_sizes(extent: int) -> list[int]:
+    """The whole dim, then powers of two below it, the greatest first."""
+    powers = [1 << bit for bit in reversed(range((extent - 1).bit_length()))]
+    return [extent, *powers[:MOST_TILE_SIZES]]
+
+
+def without_single_steps(shape: Shape, sizes: Mapping[str, int], tiles: Mapping[int, int]) -> Shape:
+    """The nests that have more than one step; the bodies of the others in their place."""
+    kept: list[str | Nest] = []
+    for item in shape:
+        if not isinstance(item, Nest):
+            kept.append(item)
+            continue
+        body = without_single_steps(item.body, sizes, tiles)
+        kept += body if tiles[item.key] >= sizes[item.dim] else (Nest(item.key, item.dim, body),)
+    return tuple(kept)
+
+
+def tiling_of(body: tuple[Item, ...]) -> Tiling:
+    """The loops of a metapipe as numpy runs them: one pipe of everything as loops, others as nests.
+
+    Executions of the block are not among them: they are the call's `iterations`.
+    """
+    body = next((item.body for item in body if isinstance(item, Pipe) and item.dim == ITERATION), body)
+    nodes = _nodes(body)
+    pipes = [item for item in body if isinstance(item, Pipe) and _nodes(item.body)]
+    if len(pipes) == 1 and _nodes(pipes[0].body) == nodes:
+        inner = tiling_of(pipes[0].body)
+        return Tiling((Tile(pipes[0].dim, pipes[0].extent), *inner.loops), nests=inner.nests)
+    return Tiling(nests=tuple(PlanNest(_nodes(pipe.body), tiling_of((pipe,))) for pipe in pipes))
+
+
+def _nodes(body: tuple[Item, ...]) -> tuple[str, ...]:
+    return tuple(leaf.name for leaf in map(_leaf, placed(body)) if isinstance(leaf, Stage | Reorder))
+
+
+def _leaf(found: Placed) -> object:
+    return found.leaf
