@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rdu_model.lower import lower, lower_metapipe
+    from rdu_model.lowering import lower, lower_metapipe
     from rdu_model.machine import Machine, load_machine, machine_names
     from rdu_model.metapipe import Metapipeline
     from rdu_model.orchestrate import mode_names
@@ -17,8 +17,8 @@ _HOME = {
     "Machine": "machine",
     "Metapipeline": "metapipe",
     "load_machine": "machine",
-    "lower": "lower",
-    "lower_metapipe": "lower",
+    "lower": "lowering",
+    "lower_metapipe": "lowering",
     "machine_names": "machine",
     "mode_names": "orchestrate",
 }
@@ -27,7 +27,6 @@ _HOME = {
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    # A submodule may have the name of its function: importing it binds the submodule here, so the function wins.
     value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
     globals()[name] = value
     return value

@@ -12,7 +12,7 @@ PHASES = 2
 
 @dataclass(frozen=True)
 class Exchange:
-    """One all-reduce of a tile, seen from one member: bytes it sends, cycles its links are busy, latency of the trips."""
+    """One all-reduce of a tile for one member: bytes it sends, cycles its links are busy, latency of the trips."""
 
     sent_bytes: int
     cycles: int
