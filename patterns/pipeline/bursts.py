@@ -6,7 +6,10 @@ from patterns.pipeline.instructions import Instructions, LoopSite
 from patterns.pipeline.state import ENDED, NEVER, RunState
 
 FIRST_BURST = 32  # looks in a row, doubled each time: a period of p boundaries takes a burst of about 2 p looks
-REST = 1  # steps of rest for each value looked at: looking then takes about a quarter of the time
+# What a look takes, in steps of the run: so much, and for so many values one more. A burst begins when all looks, its
+# own included, take at most one in SHARE of the steps; STEPS_FREE are free.
+STEPS_PER_LOOK, VALUES_PER_STEP = 10, 5
+SHARE, STEPS_FREE = 2, 2000
 PATIENCE = 4096  # steps without a boundary of the watched role after which another one is watched
 
 
@@ -20,32 +23,34 @@ class Bursts:
         self._state = state
         self._loops = [_iterations(code.loops) for code in instructions]
         self._passed = [0] * len(instructions)
-        self._length = FIRST_BURST // 2
+        self._length = FIRST_BURST
         self._ahead = 0  # looks left in this burst
-        self._values = 0  # how many values were looked at in it
+        self._spent = 0  # steps that all looks took since the last jump
 
     def wake(self, executed: int) -> bool:
         """Whether a new burst begins: a rest is over. Else a role is watched that has passed boundaries of late."""
         begins = not self._ahead
         if begins:
+            self._ahead = self._length
             self._length *= 2
-            self._ahead, self._values = self._length, 0
         self._watch()
         self._next(executed)
         return begins
 
     def looked(self, executed: int, values: int) -> None:
         """One look at so many values is over."""
+        steps = STEPS_PER_LOOK + values // VALUES_PER_STEP
         self._ahead -= 1
-        self._values += values
-        if self._ahead:
+        self._spent += steps
+        if self._ahead and self._spent < STEPS_FREE + executed // SHARE:
             self._next(executed)
         else:
-            self.due, self.resume = NEVER, executed + REST * self._values
+            self._ahead = 0
+            self.due, self.resume = NEVER, max(SHARE * (self._spent + self._length * steps), executed)
 
     def renew(self) -> None:
         """A jump succeeded: look on, it pays."""
-        self._ahead = self._length
+        self._ahead, self._spent = self._length, 0
 
     def _next(self, executed: int) -> None:
         self.due, self.resume = self._state.passes[self.watched] + 1, executed + PATIENCE

@@ -87,7 +87,7 @@ def _add_unit(values: list[int], unit: UnitState, now: int) -> None:
 
 
 def _add_channel(values: list[int], channel: ChannelState) -> None:
-    made, slots, unread, missing = channel.made, channel.slots, channel.unread, channel.missing
+    made, slots, unread = channel.made, channel.slots, channel.unread
     first = max(made - slots, 0)
     while first < made and not unread[first % slots]:
         first += 1
@@ -95,12 +95,13 @@ def _add_channel(values: list[int], channel: ChannelState) -> None:
     values += [made - taken for taken in channel.taken]
     if first < made:
         begin, end = first % slots, made % slots
-        if begin < end:
-            values += unread[begin:end]
-            values += missing[begin:end]
-        else:
-            values += unread[begin:] + unread[:end]
-            values += missing[begin:] + missing[:end]
+        values += _between(unread, begin, end)
+        values += _between(channel.missing, begin, end)
+
+
+def _between(ring: list[int], begin: int, end: int) -> list[int]:
+    """The slots of a ring from `begin` up to `end`; all of them if they are the same."""
+    return ring[begin:end] if begin < end else ring[begin:] + ring[:end]
 
 
 def _add_tiles(values: list[int], channel: ChannelState, tiles: deque[int]) -> None:

@@ -1,0 +1,158 @@
+"""A run with jumps is the run without them, to the last span; and its cost does not grow with trip counts."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from patterns.errors import Deadlock
+from patterns.pipeline.program import Barrier, Channel, Program, Role, Unit
+from patterns.pipeline.script import (
+    Acquire,
+    Arrive,
+    Await,
+    Commit,
+    Finish,
+    Free,
+    Loop,
+    Op,
+    Release,
+    Run,
+    Start,
+    Wait,
+    copy,
+)
+from patterns.pipeline.simulate import simulate
+from patterns.pipeline.timeline import Timeline, real_spans
+from tests.pipeline.random_programs import random_program
+
+
+def run(program: Program, *, spans: bool = True, jump: bool = True) -> Timeline | str:
+    """The timeline, or the message of the deadlock."""
+    try:
+        return simulate(program, spans=spans, jump=jump)
+    except Deadlock as error:
+        return str(error)
+
+
+def totals(result: Timeline | str) -> object:
+    """All that is not spans."""
+    if isinstance(result, str):
+        return result
+    return result.total_cycles, result.busy, result.stalls, result.counters
+
+
+def same_with_jumps(program: Program) -> int:
+    """Asserts that jumps change nothing; how many windows there were."""
+    jumped, stepped, plain = run(program), run(program, jump=False), run(program, spans=False)
+    assert totals(jumped) == totals(stepped) == totals(plain)
+    if isinstance(jumped, str) or isinstance(stepped, str):
+        return 0
+    assert tuple(real_spans(jumped)) == stepped.spans
+    return len(jumped.windows)
+
+
+@pytest.mark.parametrize("start", range(0, 240, 24))
+def test_many_programs(start: int) -> None:
+    windows = [same_with_jumps(random_program(Random(seed), 300)) for seed in range(start, start + 24)]
+    assert sum(1 for count in windows if count) >= 5
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.randoms(use_true_random=False), st.integers(10, 200))
+def test_any_program(rng: Random, trips: int) -> None:
+    same_with_jumps(random_program(rng, trips))
+
+
+def program(*roles: tuple[Op, ...], slots: int = 4, readers: int = 1, lanes: int = 1) -> Program:
+    """Units x and y, channels a and b, a barrier."""
+    return Program(
+        "p",
+        (Unit("x", "memory", lanes), Unit("y", "matrix")),
+        (Channel("a", slots, readers), Channel("b", slots)),
+        tuple(Role(f"r{index}", script) for index, script in enumerate(roles)),
+        (Barrier("bar"),),
+    )
+
+
+MAKE = (Acquire("a"), Run("x", 5), Commit("a"))
+USE = (Wait("a"), Run("y", 7), Release("a"))
+PASS = (Wait("a"), Acquire("b"), Run("x", 3), Commit("b"), Release("a"))
+BEGIN = Start("y", 2, 9, handle="h")
+END = (Wait("b"), Run("y", 4), Release("b"))
+
+STEADY = {
+    "ring": program((Loop(500, MAKE),), (Loop(500, USE),)),
+    "one slot": program((Loop(500, MAKE),), (Loop(500, USE),), slots=1),
+    "nested": program((Loop(600, MAKE),), (Loop(20, (Loop(30, USE), Run("y", 11))),)),
+    "nested thrice": program((Loop(1200, MAKE),), (Loop(8, (Loop(10, (Loop(15, USE), Run("y", 3))), Run("y", 2))),)),
+    "mismatched": program((Loop(40, (Loop(15, MAKE), Run("x", 9))),), (Loop(24, (Loop(25, USE), Run("x", 2))),)),
+    "contested unit": program((Loop(300, MAKE),), (Loop(300, PASS),), (Loop(300, END),)),
+    "two readers": program(
+        (Loop(400, MAKE),), (Loop(400, USE),), (Loop(400, (Wait("a", 1), Run("x", 2), Release("a", 1))),), readers=2
+    ),
+    "shared reader": program((Loop(400, MAKE),), (Loop(200, USE),), (Loop(200, USE),)),
+    "lanes": program((Loop(400, MAKE),), (Loop(400, PASS),), (Loop(400, END),), lanes=3),
+    "long latency": program((Loop(3000, (Acquire("a"), copy("x", 2, 90, into="a"))),), (Loop(3000, USE),), slots=64),
+    "latency of nothing": program((Loop(20000, (Run("x", 3), Start("y", 1, 200))),)),
+    "freed later": program((Loop(400, MAKE),), (Loop(400, (Wait("a"), Start("y", 3, 50, (Free("a"),)))),), slots=16),
+    "handles": program(
+        (Start("y", 2, 9, handle="h"), Loop(400, (Start("y", 2, 9, handle="h"), Run("x", 1), Finish("h"))))
+    ),
+    "no cycles": program((Loop(400, (Acquire("a"), Run("x", 0), Commit("a"), Run("x", 3))),), (Loop(400, USE),)),
+    "barrier": program((Loop(400, (Run("x", 3), Arrive("bar"))),), (Loop(200, (Await("bar", 2), Run("y", 5))),)),
+    "barrier once": program((Loop(400, (Run("x", 3), Arrive("bar"))),), (Await("bar"), Loop(300, (Run("y", 5),)))),
+    "finished before": program((Loop(50, (Run("x", 3),)), Loop(400, (Run("y", 2),))), (Loop(60, (Run("x", 7),)),)),
+}
+
+
+@pytest.mark.parametrize("name", STEADY)
+def test_steady_programs_are_jumped(name: str) -> None:
+    assert same_with_jumps(STEADY[name]) > 0
+
+
+def scaled(op: Op, by: int) -> Op:
+    """The same loops with more trips, in the outermost."""
+    return Loop(op.count * by, op.body) if isinstance(op, Loop) else op
+
+
+@pytest.mark.parametrize("name", STEADY)
+def test_the_cost_does_not_grow_with_trips(name: str) -> None:
+    small = STEADY[name]
+    steps = []
+    for by in (50, 100_000):
+        roles = tuple(Role(role.name, tuple(scaled(op, by) for op in role.script)) for role in small.roles)
+        steps.append(simulate(Program("big", small.units, small.channels, roles, small.barriers)).steps)
+    assert steps[1] < 1.5 * steps[0]
+
+
+def test_nested_loops_jump_at_every_level() -> None:
+    big = program((Loop(10**6, MAKE),), (Loop(1000, (Loop(1000, USE), Run("y", 11))),))
+    timeline = simulate(big)
+    # The consumer is the slower: it stops for 5 cycles, for the first tile.
+    assert timeline.total_cycles == 5 + 1000 * (1000 * 7 + 11)
+    assert timeline.steps < 1000
+    assert any(
+        outer.start <= inner.start and inner.end <= outer.end and inner is not outer
+        for outer in timeline.windows
+        for inner in timeline.windows
+    )
+
+
+def test_what_never_repeats_is_not_jumped() -> None:
+    running_ahead = program((Loop(3000, MAKE),), (Loop(3000, USE),), slots=3000)
+    timeline = simulate(running_ahead)
+    assert timeline.windows == ()
+    assert timeline.total_cycles == 5 + 3000 * 7
+
+
+def test_a_deadlock_after_many_trips_is_told_alike() -> None:
+    stuck = program(
+        (Loop(400, MAKE), Wait("b"), Release("b")), (Loop(400, USE), Await("bar"), Acquire("b"), Commit("b"))
+    )
+    told = run(stuck)
+    assert isinstance(told, str)
+    assert told == run(stuck, jump=False)
