@@ -73,7 +73,9 @@ class Grouping:
 
         hides: tensors that nobody outside may need. apart: whether no part may need another.
         """
-        distinct = tuple({id(part): part for part in parts}.values())
+        # A part may have been joined with another since the caller looked.
+        current = (self.of[node.name] for part in parts for node in part.nodes)
+        distinct = tuple({id(part): part for part in current}.values())
         nodes = tuple(sorted((n for part in distinct for n in part.nodes), key=lambda node: self._position[node.name]))
         group = Group(nodes, reason, online)
         if len(distinct) > 1:

@@ -80,7 +80,8 @@ def join_rows(grouping: Grouping) -> None:
     for node in grouping.block.nodes:
         if not has(node, "reduces"):
             continue
-        makers = [grouping.maker(name) for name in node.reads]
+        # The reduce may have a buffer with it, whose operand is what feeds both.
+        makers = [grouping.maker(name) for own in grouping.of[node.name].nodes for name in own.reads]
         for other in (*makers, *grouping.readers(node.writes)):
             if other is not None and _same_rows(other, node):
                 grouping.join((grouping.of[node.name], other), "a reduce with the elementwise nodes around it")

@@ -14,7 +14,9 @@ from patterns.evaluate import evaluate, random_arrays
 from patterns.execute import execute
 from patterns.graph import Graph
 from patterns.library import workload
+from patterns.pipeline.simulate import simulate
 from patterns.plan import Plan
+from patterns.read import parse_graph
 
 # Extents that do not divide by any tile.
 SMALL: Mapping[str, Mapping[str, int]] = {
@@ -91,3 +93,35 @@ def test_any_product_in_any_tiles(m: int, n: int, k: int, tile_m: int, tile_n: i
     options = {"tile_m": tile_m, "tile_n": tile_n, "tile_k": 17}
     graph = graph_of("gemm", {"m": m, "n": n, "k": k})
     assert_equal(lower(graph, load_machine("unit"), schedule=schedule, options=options))
+
+
+def test_a_tile_has_whole_what_is_moved_inside_a_kernel() -> None:
+    # The roll is between two nodes of one kernel: no tile of columns could be rolled by itself.
+    text = """
+name: rolled
+extents: {rows: 3, columns: 1000}
+tensors:
+  x: {dims: [rows, columns], dtype: bf16, role: input}
+  y: {dims: [columns], dtype: bf16, role: output}
+nodes:
+  e: {kind: map, fn: exp, reads: [x]}
+  r: {kind: buffer, fn: roll, reads: [e], along: columns, by: 7}
+  y: {kind: reduce, fn: sum, reads: [r], over: [rows]}
+"""
+    plan = lower(parse_graph(text, "rolled.yaml", {}), load_machine("h100_sxm"))
+    assert [call.nodes for call in plan.calls] == [("e", "r", "y")]
+    assert_equal(plan)
+
+
+@settings(max_examples=40, deadline=None)
+@given(m=st.integers(1, 300), n=st.integers(1, 600), k=st.integers(1, 300))
+def test_no_tile_is_left_out_of_the_program(m: int, n: int, k: int) -> None:
+    """One SM does everything: what its program counts is the work of the call, and at least what was asked."""
+    call = lower(graph_of("gemm", {"m": m, "n": n, "k": k}), load_machine("lecture_sm")).calls[0]
+    counted = dict(simulate(call.program).counters)
+    work, traffic = dict(call.work), dict(call.traffic)
+    assert counted["matrix_flops"] == work["matrix_flops"] >= 2 * m * n * k
+    assert counted["vector_ops"] == work["vector_ops"] >= m * n
+    assert counted["l2_bytes"] <= traffic["l2"]
+    assert traffic["l2"] >= 2 * (m * k + k * n + m * n)
+    assert traffic["hbm"] == 2 * (m * k + k * n + m * n)
