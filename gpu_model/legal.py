@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 from gpu_model.machine import Machine
 from gpu_model.space import spaces_of
+from patterns.axes import union, without
 from patterns.count import hidden
 from patterns.graph import Block, Graph, Node
 from patterns.online import why_not_split
@@ -31,21 +33,46 @@ class Group:
         return tuple(node.name for node in self.nodes)
 
 
-@dataclass
+@dataclass(frozen=True)
+class Edges:
+    """Who makes and who reads what in a block, and where each node is in it."""
+
+    block: Block
+
+    @cached_property
+    def position(self) -> Mapping[str, int]:
+        """Place of each node in the block."""
+        return {node.name: at for at, node in enumerate(self.block.nodes)}
+
+    @cached_property
+    def maker(self) -> Mapping[str, str]:
+        """Name of the node that makes a tensor."""
+        return {node.writes: node.name for node in self.block.nodes}
+
+    @cached_property
+    def readers(self) -> Mapping[str, tuple[str, ...]]:
+        """Names of the nodes that read a tensor, each once."""
+        readers: dict[str, list[str]] = {}
+        for node in self.block.nodes:
+            for name in dict.fromkeys(node.reads):
+                readers.setdefault(name, []).append(node.name)
+        return {name: tuple(names) for name, names in readers.items()}
+
+
+@dataclass(frozen=True)
 class Grouping:
-    """The groups of a block while a policy joins them. It starts with one node in each."""
+    """A block's nodes in groups, by name, and the joins that were refused. A policy makes one from another."""
 
     graph: Graph
-    block: Block
     machine: Machine
-    of: dict[str, Group] = field(default_factory=dict)
-    refused: list[Refusal] = field(default_factory=list)
+    edges: Edges
+    of: Mapping[str, Group]
+    refused: tuple[Refusal, ...] = ()
 
-    def __post_init__(self) -> None:
-        self.of = {node.name: Group((node,), "one node") for node in self.block.nodes}
-        self._maker = {node.writes: node.name for node in self.block.nodes}
-        self._readers = _readers(self.block)
-        self._position = {node.name: at for at, node in enumerate(self.block.nodes)}
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """The block's nodes."""
+        return self.edges.block.nodes
 
     def groups(self) -> tuple[Group, ...]:
         """The groups by their first nodes."""
@@ -53,11 +80,11 @@ class Grouping:
 
     def maker(self, tensor: str) -> Group | None:
         """The group in this block that makes a tensor."""
-        return self.of[self._maker[tensor]] if tensor in self._maker else None
+        return self.of[self.edges.maker[tensor]] if tensor in self.edges.maker else None
 
     def readers(self, tensor: str) -> tuple[Group, ...]:
         """The groups in this block that read a tensor."""
-        found = (self.of[name] for name in self._readers.get(tensor, ()))
+        found = (self.of[name] for name in self.edges.readers.get(tensor, ()))
         return tuple({id(group): group for group in found}.values())
 
     def join(
@@ -68,23 +95,23 @@ class Grouping:
         online: tuple[str, ...] = (),
         hides: Iterable[str] = (),
         apart: bool = False,
-    ) -> Group | None:
-        """The parts as one group, or None, with the refusal noted, where that is not legal.
+    ) -> Grouping:
+        """With the parts as one group; with a refusal more where that is not legal.
 
         hides: tensors that nobody outside may need. apart: whether no part may need another.
         """
         # A part may have been joined with another since the caller looked.
         current = (self.of[node.name] for part in parts for node in part.nodes)
         distinct = tuple({id(part): part for part in current}.values())
-        nodes = tuple(sorted((n for part in distinct for n in part.nodes), key=lambda node: self._position[node.name]))
-        group = Group(nodes, reason, online)
-        if len(distinct) > 1:
-            why = (self._handed_on(distinct) if apart else "") or self.refusal(group, hides)
-            if why:
-                self.refused.append(Refusal(group.names, why))
-                return None
-        self.of.update((node.name, group) for node in nodes)
-        return group
+        if len(distinct) == 1:
+            return self
+        position = self.edges.position
+        nodes = sorted((node for part in distinct for node in part.nodes), key=lambda node: position[node.name])
+        group = Group(tuple(nodes), reason, online)
+        why = (self._handed_on(distinct) if apart else "") or self.refusal(group, hides)
+        if why:
+            return replace(self, refused=(*self.refused, Refusal(group.names, why)))
+        return replace(self, of={**self.of, **dict.fromkeys(group.names, group)})
 
     def _handed_on(self, parts: Sequence[Group]) -> str:
         """Which part needs another, '' if none does directly (a longer way is a path that comes back)."""
@@ -119,11 +146,7 @@ class Grouping:
         for space in spaces_of(self.graph, group.nodes, group.online):
             needed = space.least_bytes()
             if needed + self.machine.barrier_bytes > available:
-                whole = [
-                    dim
-                    for dim in self.graph.sizes
-                    if dim in _dims(space.reads) and dim not in space.free + space.stepped
-                ]
+                whole = without(union(*(access.dims for access in space.reads)), (*space.free, *space.stepped))
                 return (
                     f"its smallest tile has {needed:,} bytes with {', '.join(whole) or 'nothing'} whole, "
                     f"and shared memory holds {available:,}"
@@ -147,8 +170,8 @@ class Grouping:
 
     def _after(self, name: str, inside: Collection[str]) -> Iterator[str]:
         """Nodes that read what a node makes; from inside the group only those outside."""
-        node = self.block.nodes[self._position[name]]
-        readers = self._readers.get(node.writes, ())
+        node = self.nodes[self.edges.position[name]]
+        readers = self.edges.readers.get(node.writes, ())
         return (reader for reader in readers if name not in inside or reader not in inside)
 
     def _together(self, name: str, came_from: dict[str, str]) -> list[str]:
@@ -164,16 +187,9 @@ class Grouping:
         return tuple(reversed(path))
 
 
-def _readers(block: Block) -> dict[str, tuple[str, ...]]:
-    readers: dict[str, list[str]] = {}
-    for node in block.nodes:
-        for name in dict.fromkeys(node.reads):
-            readers.setdefault(name, []).append(node.name)
-    return {name: tuple(names) for name, names in readers.items()}
-
-
-def _dims(accesses: Iterable[object]) -> set[str]:
-    return {dim for access in accesses for dim in getattr(access, "dims", ())}
+def separate(graph: Graph, block: Block, machine: Machine) -> Grouping:
+    """Every node of a block in a group of its own: what a policy starts with."""
+    return Grouping(graph, machine, Edges(block), {node.name: Group((node,), "one node") for node in block.nodes})
 
 
 def _who_needs(graph: Graph, tensor: str, inside: Sequence[str]) -> str:

@@ -57,12 +57,8 @@ def lower(
     # 3. Fuse each block's nodes into kernels.
     fused = [(block, *kernels(graph, block, machine, how)) for block in graph.blocks]
     # 4. Lay each kernel out, and launch it as often as its block is run.
-    calls: list[Call] = []
-    for block, groups, _ in fused:
-        for group in groups:
-            made, warned = _calls(graph, block, group, ask)
-            calls += made
-            warnings += warned
+    laid_out = [_calls(graph, block, group, ask) for block, groups, _ in fused for group in groups]
+    warnings += [warning for _, warned in laid_out for warning in warned]
     # 5. Together they are the plan.
     return Plan(
         machine=machine.name,
@@ -70,7 +66,7 @@ def lower(
         mode=policy,
         members=members,
         graph=graph,
-        calls=tuple(calls),
+        calls=tuple(call for calls, _ in laid_out for call in calls),
         launch=cost,
         rates=rates(graph, machine),
         refusals=tuple(refusal for _, _, refused in fused for refusal in refused),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol, cast
 
-from gpu_model.legal import Group, Grouping
+from gpu_model.legal import Group, Grouping, separate
 from gpu_model.machine import Machine
 from patterns.graph import Block, Graph
 from patterns.order import in_order
@@ -19,8 +19,8 @@ class Policy(Protocol):
 
     RANK: int
 
-    def fuse(self, grouping: Grouping) -> None:
-        """Join groups of the block; every join is checked."""
+    def fuse(self, grouping: Grouping) -> Grouping:
+        """The grouping with groups of the block joined; every join is checked."""
 
 
 def policy_names() -> tuple[str, ...]:
@@ -37,8 +37,7 @@ def kernels(
     graph: Graph, block: Block, machine: Machine, policy: Policy
 ) -> tuple[tuple[Group, ...], tuple[Refusal, ...]]:
     """A block's kernels in an order in which they can run, and the joins that were refused and did not come later."""
-    grouping = Grouping(graph, block, machine)
-    policy.fuse(grouping)
+    grouping = policy.fuse(separate(graph, block, machine))
     together = {name: group for group in grouping.groups() for name in group.names}
     refused = (r for r in grouping.refused if any(together[name] is not together[r.nodes[0]] for name in r.nodes))
     return _ordered(grouping), tuple(dict.fromkeys(refused))

@@ -6,13 +6,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product as every
+from math import prod
 
 from gpu_model.assign import work_of
 from gpu_model.cuts import Cut, Priced, price_cut
 from gpu_model.fit import misfit, most_slots
 from gpu_model.machine import Machine
 from gpu_model.schedule import Schedule, schedule_named
-from gpu_model.space import Space, cut
+from gpu_model.space import Space, cut, steps_of
 from gpu_model.traffic import Moved, moved
 from gpu_model.work import Choice, Work
 from patterns.count import Traffic
@@ -186,7 +187,9 @@ def _cut(space: Space, targets: Targets, parts: int, machine: Machine, by_rows: 
             tuple(loop for loop in loops if loop.dim in space.stepped),
         )
     first, last = space.products[0], space.products[-1]
-    rows = tuple(dim for dim in space.free if dim in first.rows)
+    # Of an online kernel, whichever side of the first product is not reduced later is its rows.
+    sides = (*first.rows, *first.columns) if first is not last else first.rows
+    rows = tuple(dim for dim in space.free if dim in sides)
     columns = tuple(dim for dim in space.free if dim in last.columns and dim not in rows)
     others = tuple(dim for dim in space.free if dim not in rows and dim not in columns)
     inner = targets.inner or machine.tile_k_bytes // dtype_bytes(first.dtype)
@@ -196,10 +199,7 @@ def _cut(space: Space, targets: Targets, parts: int, machine: Machine, by_rows: 
         *(cut(columns, space.sizes, targets.columns) if targets.columns else ()),
     )
     steps = cut(space.stepped, space.sizes, inner)
-    count = 1
-    for step in steps:
-        count *= -(-space.sizes[step.dim] // step.extent)
-    return Cut(space, loops, steps, min(parts, count))
+    return Cut(space, loops, steps, min(parts, prod(steps_of(step, space.sizes) for step in steps)))
 
 
 def _scheduled(asked: Asked, cuts: tuple[Priced, ...], machine: Machine) -> Iterator[Chosen]:

@@ -18,20 +18,16 @@ from patterns.kind import has
 RANK = 2
 
 
-def fuse(grouping: Grouping) -> None:
+def fuse(grouping: Grouping) -> Grouping:
     """Apply the rules, each to what those before it left."""
-    join_chains(grouping)
-    read_as_strides(grouping)
-    join_attention(grouping)
-    join_rows(grouping)
-    join_siblings(grouping)
-    join_indexed(grouping)
-    join_side_by_side(grouping)
+    for rule in RULES:
+        grouping = rule(grouping)
+    return grouping
 
 
-def join_attention(grouping: Grouping) -> None:
+def join_attention(grouping: Grouping) -> Grouping:
     """mm, then a chain with reduces over dims of its result, then an mm that sums those dims: one online kernel."""
-    for node in grouping.block.nodes:
+    for node in grouping.nodes:
         if not has(node, "contracts"):
             continue
         for name in node.reads[:2]:
@@ -41,7 +37,10 @@ def join_attention(grouping: Grouping) -> None:
             if len(firsts) == 1 and reduced == {frozenset(node.over)} and _computes(firsts[0], node.over, grouping):
                 parts = (*firsts, *between, grouping.of[node.name])
                 hides = [n.writes for part in parts for n in part.nodes if n is not node]
-                grouping.join(parts, "a softmax between two matrix products, online", online=node.over, hides=hides)
+                grouping = grouping.join(
+                    parts, "a softmax between two matrix products, online", online=node.over, hides=hides
+                )
+    return grouping
 
 
 def _between_products(grouping: Grouping, name: str) -> Iterator[Group]:
@@ -75,16 +74,19 @@ def _computes(group: Group, dims: Iterable[str], grouping: Grouping) -> bool:
     return len(products) == 1 and set(dims) in (set(products[0].columns), set(products[0].rows))
 
 
-def join_rows(grouping: Grouping) -> None:
+def join_rows(grouping: Grouping) -> Grouping:
     """A reduce joins the elementwise kernels that feed or read it, if all reduces of both are over the same dims."""
-    for node in grouping.block.nodes:
+    for node in grouping.nodes:
         if not has(node, "reduces"):
             continue
         # The reduce may have a buffer with it, whose operand is what feeds both.
         makers = [grouping.maker(name) for own in grouping.of[node.name].nodes for name in own.reads]
         for other in (*makers, *grouping.readers(node.writes)):
             if other is not None and _same_rows(other, node):
-                grouping.join((grouping.of[node.name], other), "a reduce with the elementwise nodes around it")
+                grouping = grouping.join(
+                    (grouping.of[node.name], other), "a reduce with the elementwise nodes around it"
+                )
+    return grouping
 
 
 def _same_rows(group: Group, node: Node) -> bool:
@@ -92,16 +94,19 @@ def _same_rows(group: Group, node: Node) -> bool:
     return alike and all(_in_between(other) for other in group.nodes)
 
 
-def join_siblings(grouping: Grouping) -> None:
+def join_siblings(grouping: Grouping) -> Grouping:
     """Matrix products that read the same tensor and sum the same dims become one, in sets that are independent."""
-    for first in grouping.block.nodes:
+    for first in grouping.nodes:
         if not _is_product(grouping.of[first.name]):
             continue
         for name in first.reads:
             for other in grouping.readers(name):
                 ours = grouping.of[first.name]
                 if other is not ours and _is_product(other) and _sums(other) == _sums(ours):
-                    grouping.join((ours, other), "matrix products of the same input, side by side", apart=True)
+                    grouping = grouping.join(
+                        (ours, other), "matrix products of the same input, side by side", apart=True
+                    )
+    return grouping
 
 
 def _is_product(group: Group) -> bool:
@@ -116,26 +121,41 @@ def _sums(group: Group) -> set[frozenset[str]]:
     return {frozenset(node.over) for node in group.nodes if has(node, "contracts")}
 
 
-def join_indexed(grouping: Grouping) -> None:
+def join_indexed(grouping: Grouping) -> Grouping:
     """A gather or scatter joins the elementwise kernels that make its rows or read them."""
-    for node in grouping.block.nodes:
+    for node in grouping.nodes:
         if not has(node, "indexes"):
             continue
         rows = (grouping.maker(name) for name in node.reads)
         for other in (*rows, *grouping.readers(node.writes)):
             if other is not None and elementwise(other):
-                grouping.join((grouping.of[node.name], other), "elementwise nodes with the rows they move")
+                grouping = grouping.join((grouping.of[node.name], other), "elementwise nodes with the rows they move")
+    return grouping
 
 
-def join_side_by_side(grouping: Grouping) -> None:
+def join_side_by_side(grouping: Grouping) -> Grouping:
     """Kernels of elementwise and indexed nodes that share an input and do not need each other become one."""
-    for node in grouping.block.nodes:
+    for node in grouping.nodes:
         for name in node.reads:
             for other in grouping.readers(name):
                 ours = grouping.of[node.name]
                 if other is not ours and _light(ours) and _light(other):
-                    grouping.join((ours, other), "elementwise and indexed nodes that share an input", apart=True)
+                    grouping = grouping.join(
+                        (ours, other), "elementwise and indexed nodes that share an input", apart=True
+                    )
+    return grouping
 
 
 def _light(group: Group) -> bool:
     return all(has(node, "elementwise") or has(node, "indexes") or has(node, "moves") for node in group.nodes)
+
+
+RULES = (
+    join_chains,
+    read_as_strides,
+    join_attention,
+    join_rows,
+    join_siblings,
+    join_indexed,
+    join_side_by_side,
+)

@@ -10,29 +10,29 @@ from patterns.kind import has
 RANK = 1
 
 
-def fuse(grouping: Grouping) -> None:
+def fuse(grouping: Grouping) -> Grouping:
     """Join chains, then let buffers go into their readers."""
-    join_chains(grouping)
-    read_as_strides(grouping)
+    return read_as_strides(join_chains(grouping))
 
 
-def join_chains(grouping: Grouping) -> None:
+def join_chains(grouping: Grouping) -> Grouping:
     """Elementwise nodes that hand a tensor on become one kernel, along every edge where that is legal."""
-    for node in grouping.block.nodes:
-        if not has(node, "elementwise"):
-            continue
-        for name in node.reads:
+    for node in grouping.nodes:
+        for name in node.reads if has(node, "elementwise") else ():
             before = grouping.maker(name)
-            if before is not None and elementwise(before) and before is not grouping.of[node.name]:
-                grouping.join((before, grouping.of[node.name]), "a chain of elementwise nodes")
+            if before is not None and elementwise(before):
+                grouping = grouping.join((before, grouping.of[node.name]), "a chain of elementwise nodes")
+    return grouping
 
 
-def read_as_strides(grouping: Grouping) -> None:
+def read_as_strides(grouping: Grouping) -> Grouping:
     """A buffer joins the only kernel that reads it; with several readers it is written once, by its own kernel."""
-    for node in reversed(grouping.block.nodes):
+    for node in reversed(grouping.nodes):
         readers = grouping.readers(node.writes)
         if has(node, "moves") and len(readers) == 1:
-            grouping.join((grouping.of[node.name], readers[0]), readers[0].reason, online=readers[0].online)
+            reader = readers[0]
+            grouping = grouping.join((grouping.of[node.name], reader), reader.reason, online=reader.online)
+    return grouping
 
 
 def elementwise(group: Group) -> bool:

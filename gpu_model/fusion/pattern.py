@@ -8,5 +8,6 @@ from gpu_model.legal import Grouping
 RANK = 0
 
 
-def fuse(grouping: Grouping) -> None:
-    """Leave every node by itself."""
+def fuse(grouping: Grouping) -> Grouping:
+    """Every node by itself."""
+    return grouping

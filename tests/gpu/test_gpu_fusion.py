@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpu_model import load_machine, lower, policy_names
-from gpu_model.legal import Grouping
+from gpu_model.legal import separate
 from patterns.graph import Graph
 from patterns.library import workload
 from patterns.plan import Plan
@@ -133,13 +133,13 @@ nodes:
   b2: {kind: reduce, fn: sum, reads: [z], over: [m]}
   y: {kind: map, fn: exp, reads: [b2]}
 """)
-    grouping = Grouping(graph, graph.blocks[0], H100)
-    apart = grouping.of["a"], grouping.of["y"]
-    assert grouping.refusal(grouping.join(apart, "test") or apart[0]) == ""
-    grouping = Grouping(graph, graph.blocks[0], H100)
-    grouping.join((grouping.of["u"], grouping.of["b2"]), "test")
-    assert grouping.join((grouping.of["a"], grouping.of["y"]), "test") is None
-    assert grouping.refused[-1].reason == "the path a -> u -> b2 -> y leaves the kernel and comes back"
+    alone = separate(graph, graph.blocks[0], H100)
+    together = alone.join((alone.of["a"], alone.of["y"]), "test")
+    assert together.of["a"] is together.of["y"]
+    first = alone.join((alone.of["u"], alone.of["b2"]), "test")
+    second = first.join((first.of["a"], first.of["y"]), "test")
+    assert second.of["a"] is not second.of["y"]
+    assert second.refused[-1].reason == "the path a -> u -> b2 -> y leaves the kernel and comes back"
 
 
 def test_a_tensor_that_is_read_outside_is_written_too() -> None:
