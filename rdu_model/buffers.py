@@ -145,11 +145,16 @@ def read_bytes(flow: Flow, reader: str, source: str, sizes: Mapping[str, int], o
 
 
 def _write_pace(flow: Flow, link: Link, groups: Mapping[str, Group], machine: Machine) -> Fraction:
-    """Bytes in a cycle that arrive: of a stage's tile in its cycles, of a stream its part of what its phase loads."""
+    """Bytes in a cycle that arrive: of a stage's tile in its cycles, of a stream its part of what its phase loads.
+
+    What is loaded only once has no pace to keep.
+    """
     if link.source in groups:
         on = groups[link.source]
         made = flow.asked[link.source].touched(flow.sizes_at(link.source))[1]
         return Fraction(made, on.cycles) if on.cycles else Fraction(0)
+    if link.tiles == 1:
+        return Fraction(0)
     phase = flow.phase_of(link.source)
     brought = {
         name: load_bytes(flow, name, flow.sizes_at(name)) * flow.tiles_of(name)

@@ -37,11 +37,18 @@ class Draft:
         return self.tensors[name]
 
     def node(
-        self, kind: str, fn: str, reads: tuple[str, ...], name: str, over: tuple[str, ...], arguments: Arguments
+        self,
+        kind: str,
+        fn: str,
+        reads: tuple[str, ...],
+        name: str,
+        over: tuple[str, ...] = (),
+        arguments: Arguments = (),
+        along: str = "",
     ) -> Node:
         """Add a node that reads these tensors and writes one of its own name. Raises UserError."""
         name = self.unused(name)
-        node = Node(name, kind, fn, reads, name, over, arguments=arguments)
+        node = Node(name, kind, fn, reads, name, over, along, arguments)
         operands = [self.tensors[read] for read in reads]
         found = kind_named(kind)
         try:

@@ -96,13 +96,27 @@ def _units(section: Section) -> tuple[Unit, ...]:
     if machine.hbm_latency_cycles:
         units.append(Unit(ARRIVAL, "memory"))
     for name, found in flow.leaves.items():
-        if isinstance(found.leaf, Load) and found.leaf.row_par:
+        if isinstance(found.leaf, Load) and _is_narrow(section, found.leaf):
             units.append(Unit(_stream_unit(found.leaf), "memory"))
         elif isinstance(found.leaf, Stage) and flow.asked[name].unit_class != "network":
             units.append(Unit(_stage_unit(flow, name), flow.asked[name].unit_class))
     if any(asked.unit_class == "network" for asked in flow.asked.values()):
         units.append(Unit(NETWORK, "network"))
     return tuple(units)
+
+
+def _own_pace(section: Section, load: Load) -> int:
+    """Bytes in a cycle that a stream's AGCUs and the ports of its PMUs let through."""
+    machine = section.machine
+    pmus = min((buffer.pmus for buffer in section.buffers if buffer.link.source == load.name), default=machine.pmus)
+    ports = pmus * machine.pmu_bytes_per_cycle
+    return min(ports, load.row_par * machine.agcu_bytes_per_cycle) if load.row_par else ports
+
+
+def _is_narrow(section: Section, load: Load) -> bool:
+    """Whether a stream's own path is slower than HBM."""
+    pace = hbm_pace(section.machine)
+    return _own_pace(section, load) * pace.cycles < pace.amount
 
 
 def _stream_unit(load: Load) -> str:
@@ -210,8 +224,8 @@ class _Writer:
         moved = load_bytes(flow, leaf.name, sizes)
         held = hbm_pace(machine).cycles_for(moved)
         ops: list[Op] = [Run(HBM, held, leaf.name, _moved(moved))]
-        if leaf.row_par:
-            alone = -(-moved // (leaf.row_par * machine.agcu_bytes_per_cycle))
+        if _is_narrow(self.section, leaf):
+            alone = -(-moved // _own_pace(self.section, leaf))
             ops.append(Run(_stream_unit(leaf), max(0, alone - held), leaf.name))
         made = self._made_at(len(self.found.path))
         if self._latency() and made:

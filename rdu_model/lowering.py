@@ -13,7 +13,7 @@ from rdu_model.emit import Section, emit
 from rdu_model.fit import check_hbm, check_sockets
 from rdu_model.machine import Machine, macs_per_pcu, usable_pcus
 from rdu_model.orchestrate import Intended, call_ps, launch_cost, mode_named
-from rdu_model.pipe import Metapipe
+from rdu_model.pipe import SOCKETS, Metapipe
 from rdu_model.sections import Piece, build, cut, refuse, spread_out
 from rdu_model.tiling import tiling_of
 
@@ -45,8 +45,12 @@ def lower(
     return Plan(machine.name, "rdu", mode, members, graph, tuple(calls), launch, rates(machine), tuple(refusals))
 
 
-def lower_metapipe(metapipe: Metapipe, machine: Machine, *, orchestration: str = "hardware", members: int = 1) -> Plan:
-    """How a machine runs a metapipe as it is written, as one call. Raises DoesNotFit, UnknownName."""
+def lower_metapipe(metapipe: Metapipe, machine: Machine, *, orchestration: str = "hardware") -> Plan:
+    """How a machine runs a metapipe as it is written, as one call. Raises DoesNotFit, UnknownName.
+
+    It runs on as many sockets as its all_reduces sum over.
+    """
+    members = metapipe.graph.sizes.get(SOCKETS, 1)
     check_sockets(machine, members)
     launch = launch_cost(machine, orchestration)
     section = spread_out(metapipe, machine, members)

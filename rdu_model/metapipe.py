@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from patterns.errors import UserError
 from patterns.graph import Argument, Tensor
 from rdu_model.draft import Arguments, Draft
-from rdu_model.pipe import Item, Load, Metapipe, Pipe, Reorder, Stage, Store
+from rdu_model.pipe import SOCKETS, Item, Load, Metapipe, Pipe, Reorder, Stage, Store
 from rdu_model.written import check_written
 
 Region = Tensor
@@ -123,9 +123,11 @@ class Metapipeline:
         """A reduction over named dims. Raises UserError."""
         return self._stage("reduce", fn, (x,), name or fn, pcus, tuple(over.split()))
 
-    def all_reduce(self, x: Tile, *, name: str = "all_reduce") -> Tile:
-        """The sum over all sockets, through their links. Raises UserError."""
-        return self._stage("all_reduce", "", (x,), name, 0)
+    def all_reduce(self, x: Tile, members: int, *, name: str = "all_reduce") -> Tile:
+        """The sum over `members` sockets, through their links. Raises UserError."""
+        if self._draft.extents.setdefault(SOCKETS, members) != members or members < 1:
+            raise UserError(f"{name}: {members} members, elsewhere {self._draft.extents[SOCKETS]}")
+        return self._stage("all_reduce", "", (x,), name, 0, along=SOCKETS)
 
     def buffer(self, x: Tile, order: str = "", *, depth: int = 0) -> Tile:
         """The tile in its PMU buffer, read in another order of its dims if one is given.
@@ -188,7 +190,8 @@ class Metapipeline:
         pcus: int,
         over: tuple[str, ...] = (),
         arguments: Arguments = (),
+        along: str = "",
     ) -> Tile:
-        node = self._draft.node(kind, fn, tuple(tile.tensor for tile in tiles), name, over, arguments)
+        node = self._draft.node(kind, fn, tuple(tile.tensor for tile in tiles), name, over, arguments, along)
         self._body.append(Stage(node.name, tuple((tile.item,) for tile in tiles), pcus))
         return Tile(node.name, node.writes)

@@ -15,6 +15,8 @@ from patterns.graph import Block, Graph
 
 # The dim of the outermost pipe of a looped block: its executions. Weights and states of the block have it.
 ITERATION = "(iteration)"
+# The extent that is the number of sockets, where a written metapipe sums over them.
+SOCKETS = "sockets"
 
 
 @dataclass(frozen=True)

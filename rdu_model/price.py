@@ -44,8 +44,11 @@ def grid(asked: Asked, sizes: Mapping[str, int], machine: Machine) -> Grid:
 
 
 def spread(blocks: tuple[int, ...], pcus: int) -> tuple[int, ...]:
-    """How many of the blocks along each axis one PCU has, where the slowest PCU has the fewest in all."""
-    return min(_spreads(blocks, pcus), key=prod)
+    """How many of the blocks along each axis one PCU has, where the slowest PCU has the fewest in all.
+
+    Of equal ways the most even one, which reads operands again the fewest times.
+    """
+    return min(_spreads(blocks, pcus), key=lambda each: (prod(each), sum(each)))
 
 
 def _spreads(blocks: tuple[int, ...], pcus: int) -> list[tuple[int, ...]]:
