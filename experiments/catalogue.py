@@ -47,7 +47,7 @@ def policies() -> list[Entry]:
 def schedules() -> list[Entry]:
     """Schedules of both families: the files of their folders."""
     return [
-        Entry(name, f"{family.upper()}: {about_module(f'{model}.schedules.{name}')}")
+        Entry(name, f"{family.upper()}: {about_module(f'{model}.schedules.{name}').removeprefix(f'{name}: ')}")
         for family, model in MODELS.items()
         for name in modules(f"{model}.schedules")
     ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -33,7 +33,7 @@ class Bar:
 
 @dataclass(frozen=True)
 class Gantt:
-    """The first `until_cycle` cycles of a call. Lanes from the top down, each one role on one unit."""
+    """The first `until_cycle` cycles of a call. Lanes from the top down, see lane_names."""
 
     machine: str
     mode: str
@@ -59,7 +59,9 @@ def gpu_example(outcomes: Iterable[Outcome]) -> tuple[Outcome, Call] | None:
 
 def rdu_example(outcomes: Iterable[Outcome]) -> tuple[Outcome, Call] | None:
     """The call with the most time of the RDU's mode with the fewest calls."""
-    most_fused = min((o for o in outcomes if o.report.family == "rdu"), key=lambda o: o.report.calls, default=None)
+    most_fused = min(
+        (o for o in outcomes if o.report.family == "rdu"), key=lambda o: (o.report.calls, not o.headline), default=None
+    )
     if most_fused is None:
         return None
     calls = [(most_fused, call) for call in most_fused.execution.plan.calls]
@@ -75,17 +77,18 @@ def gantt_of(outcome: Outcome, call: Call) -> Gantt:
     """The first periods of a call, in its busiest lanes, which stand in the order of their first bar."""
     timeline = outcome.execution.call_named[call.name].timeline
     classes = {unit.name: unit.unit_class for unit in call.program.units}
-    most = SPANS_A_LANE * len({lane_of(span) for span in timeline.spans})
+    lanes = lane_names(timeline.spans)
+    most = SPANS_A_LANE * len(set(lanes.values()))
     spans = list(islice(real_spans(timeline), most + 1))
     until = spans[-1].start if len(spans) > most else timeline.total_cycles
     busy: Counter[str] = Counter()
     for span in spans:
-        busy[lane_of(span)] += min(span.end, until) - span.start
+        busy[lanes[span.role, span.unit]] += min(span.end, until) - span.start
     kept = {lane for lane, _ in busy.most_common(MOST_LANES)}
     bars = tuple(
-        Bar(lane_of(span), span.label, classes[span.unit], span.start, min(span.end, until))
+        Bar(lanes[span.role, span.unit], span.label, classes[span.unit], span.start, min(span.end, until))
         for span in spans
-        if lane_of(span) in kept and span.start < until
+        if lanes[span.role, span.unit] in kept and span.start < until
     )
     return Gantt(
         machine=outcome.report.machine,
@@ -100,6 +103,20 @@ def gantt_of(outcome: Outcome, call: Call) -> Gantt:
     )
 
 
-def lane_of(span: Span) -> str:
-    """The name of a span's lane: who, on what."""
-    return f"{span.role}: {span.unit}"
+def lane_names(spans: Iterable[Span]) -> Mapping[tuple[str, str], str]:
+    """The lane of every role on every unit that it uses: 'role: unit', or just the unit.
+
+    Just the unit where its name says whose it is, and where more than two roles share it.
+    """
+    roles: dict[str, list[str]] = {}
+    for role, unit in dict.fromkeys((span.role, span.unit) for span in spans):
+        roles.setdefault(unit, []).append(role)
+    return {
+        (role, unit): f"{unit}: {len(sharing)} streams"
+        if len(sharing) > 2
+        else unit
+        if role in unit
+        else f"{role}: {unit}"
+        for unit, sharing in roles.items()
+        for role in sharing
+    }

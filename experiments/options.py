@@ -78,17 +78,15 @@ machine_options = stacked(
 mapping_options = stacked(
     click.option(
         "--launch",
-        type=click.Choice(["stream", "graph"]),
         default="stream",
         show_default=True,
-        help="How the GPU's host launches kernels.",
+        help="How the GPU's host launches kernels: stream (one by one), graph (replayed).",
     ),
     click.option(
         "--orchestration",
-        type=click.Choice(["hardware", "software"]),
         default="hardware",
         show_default=True,
-        help="Who starts RDU sections.",
+        help="Who starts RDU sections: hardware or software.",
     ),
     click.option("--schedule", default="auto", show_default=True, help="Schedule of the GPU's matrix kernels."),
     number("--stages", 1, help="Slots of the schedule's ring of tiles.  [default: the schedule's own]"),

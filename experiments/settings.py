@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING
 
 from experiments.sides import Family, Side, load_machine
-from patterns.errors import UnknownName, UserError
+from patterns.errors import UnknownName, UserError, did_you_mean
 from patterns.library import workload
 
 if TYPE_CHECKING:
@@ -57,7 +57,10 @@ def placed(name: str, value: str, known: Mapping[str, tuple[str, ...]]) -> tuple
         return place, rest, value
     places = [place for place, names in known.items() if name in names]
     if not places:
-        raise UnknownName("setting", name, {n for names in known.values() for n in names})
+        close = did_you_mean(name, [n for names in known.values() for n in names])
+        extents = ", ".join(known[GRAPH])
+        message = f"unknown setting {name!r}{close}; the graph has: {extents}; machines: gpu.NAME=, rdu.NAME="
+        raise UserError(message)
     if len(places) > 1:
         choices = " or ".join(f"{place}.{name}" for place in places)
         raise UserError(f"setting {name!r} is known in {len(places)} places: write {choices}")

@@ -27,12 +27,10 @@ if TYPE_CHECKING:
 @number(
     "--cycles",
     0,
-    default=12_000,
-    show_default=True,
-    help="Draw this many cycles of the call, 0 for all.",
+    help="Draw this many cycles of the call, 0 for all.  [default: the first periods]",
 )
 @number("--cells", 1, default=72, show_default=True, help="Characters of the time line.")
-def command(call_name: str, cycles: int, cells: int, mode: str | None, members: int, **values: Any) -> None:
+def command(call_name: str, cycles: int | None, cells: int, mode: str | None, members: int, **values: Any) -> None:
     """Show the graph of WORKLOAD: its nodes, their operations and bytes.
 
     With a machine, show its plan: every call, the reason for it, and what was refused. With --call, or where the plan
@@ -63,7 +61,13 @@ def graph_page(request: Request, members: int) -> list[Part]:
 
 
 def plan_page(
-    request: Request, option: str, machine: str, mode: str, members: int, call_name: str, drawing: tuple[int, int]
+    request: Request,
+    option: str,
+    machine: str,
+    mode: str,
+    members: int,
+    call_name: str,
+    drawing: tuple[int | None, int],
 ) -> list[Part]:
     """The plan on a machine, named by the option of its family or by `machine`; or one call of it."""
     from experiments.compare import executions, read_graph

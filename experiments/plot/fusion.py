@@ -20,6 +20,7 @@ OFF_CHIP = ("hbm", "ddr")
 COLORS = {"gpu": "#3f90da", "rdu": "#ffa90e"}
 HATCHES = {"gpu": "", "rdu": "////"}
 MACHINE_GAP = 0.7
+LOG_RANGE = 10
 
 
 @dataclass(frozen=True)
@@ -44,12 +45,12 @@ def draw(comparison: Comparison) -> Picture:
     figure.suptitle(title(comparison), fontsize=8, x=0.005, ha="left")
     left, middle, right = figure.subplots(1, 3, sharey=True)
     word = run_word(comparison.graph)
-    panel(left, bars, [bar.calls for bar in bars], "{:,}".format, log=True)
-    left.set(title="Calls", xlabel=f"calls in one {word} (log scale)")
-    panel(middle, bars, [bar.off_chip_bytes for bar in bars], bytes_text, log=False)
-    middle.set(title="Off-chip bytes", xlabel=f"HBM and DDR bytes in one {word}")
-    panel(right, bars, [bar.avoidable_bytes for bar in bars], bytes_text, log=True)
-    right.set(title="Of these, beyond the minimum", xlabel="above weights, state, in, out (log scale)")
+    panel(left, bars, [bar.calls for bar in bars], "{:,}".format)
+    left.set(title="Calls", xlabel=f"calls in one {word}{scale_note(left)}")
+    panel(middle, bars, [bar.off_chip_bytes for bar in bars], bytes_text)
+    middle.set(title="Off-chip bytes", xlabel=f"HBM and DDR bytes in one {word}{scale_note(middle)}")
+    panel(right, bars, [bar.avoidable_bytes for bar in bars], bytes_text)
+    right.set(title="Of these, beyond the minimum", xlabel=f"above the graph's own bytes{scale_note(right)}")
     for axes in (middle, right):
         axes.xaxis.set_major_formatter(EngFormatter(unit="B", sep=" "))
     name_bars(left, bars)
@@ -73,16 +74,23 @@ def positions(bars: Sequence[Bar]) -> list[float]:
     return [i + MACHINE_GAP * sum(changes[: i + 1]) for i in range(len(bars))]
 
 
-def panel(axes: Axes, bars: Sequence[Bar], values: Sequence[int], text: Callable[[int], str], log: bool) -> None:
-    """Horizontal bars, each with its value beside it, and room for the longest of these."""
-    high = max(values)
-    if log and high > 0:
-        low = min(value for value in values if value > 0) / 3
+def panel(axes: Axes, bars: Sequence[Bar], values: Sequence[int], text: Callable[[int], str]) -> None:
+    """Horizontal bars, each with its value beside it, and room for the longest of these.
+
+    The scale is logarithmic where the largest is more than LOG_RANGE times the smallest that is not 0.
+    """
+    from matplotlib.ticker import NullFormatter
+
+    high, low = max(values), min((value for value in values if value > 0), default=1) / 3
+    if high > LOG_RANGE * low * 3:
         axes.set_xscale("log")
         axes.set_xlim(low, low * (high / low) ** 1.4)
+        axes.xaxis.set_minor_formatter(NullFormatter())
     else:
+        low = 0
         axes.set_xlim(0, max(high, 1) * 1.45)
-    drawn = axes.barh(
+        axes.locator_params(axis="x", nbins=4, integer=True)
+    axes.barh(
         positions(bars),
         values,
         color=[COLORS[bar.family] for bar in bars],
@@ -90,7 +98,16 @@ def panel(axes: Axes, bars: Sequence[Bar], values: Sequence[int], text: Callable
         edgecolor="white",
         height=0.72,
     )
-    axes.bar_label(drawn, [text(value) if value else "none" for value in values], padding=3, fontsize=7)
+    for value, where in zip(values, positions(bars), strict=True):
+        label = text(value) if value else "none"
+        axes.annotate(
+            label, (max(value, low), where), xytext=(3, 0), textcoords="offset points", va="center", fontsize=7
+        )
+
+
+def scale_note(axes: Axes) -> str:
+    """What an axis label adds where the scale is not linear."""
+    return " (log scale)" if axes.get_xscale() == "log" else ""
 
 
 def name_bars(axes: Axes, bars: Sequence[Bar]) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from experiments.gantt import Gantt, gantt_of, gpu_example, rdu_example
 from experiments.picture import Picture
 from experiments.text.comparison import run_word, title
-from experiments.text.quantity import time_text
+from experiments.text.quantity import number_of, time_text
 from patterns.report import OVERLAP_PARTS
 
 if TYPE_CHECKING:
@@ -89,9 +89,11 @@ def draw_gantt(axes: Axes, gantt: Gantt) -> None:
     axes.set_yticks(range(len(gantt.lanes)), gantt.lanes)
     axes.set_ylim(len(gantt.lanes) - 0.4, -0.6)
     axes.set_xlim(0, gantt.until_cycle * microseconds)
-    axes.set_xlabel(f"time in the call, us (first {gantt.until_cycle:,} of {gantt.total_cycles:,} cycles)")
-    left_out = f"; {gantt.lanes_left_out} less busy lanes left out" if gantt.lanes_left_out else ""
-    axes.set_title(f"{gantt.machine}, {gantt.mode}: call {gantt.call}{left_out}")
+    left_out = f"; {number_of(gantt.lanes_left_out, 'less busy lane')} not shown" if gantt.lanes_left_out else ""
+    part = f"first {gantt.until_cycle:,} of" if gantt.until_cycle < gantt.total_cycles else "all"
+    cycles = f"{part} {gantt.total_cycles:,} cycles"
+    axes.set_xlabel(f"time in the call, us ({cycles}{left_out})")
+    axes.set_title(f"{gantt.machine}, {gantt.mode}: call {gantt.call}")
     axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=len(classes), borderaxespad=0.2, handlelength=1)
 
 

@@ -12,8 +12,13 @@ from patterns.pipeline.listing import listing
 from patterns.pipeline.text import text_timeline, timeline_line
 
 if TYPE_CHECKING:
+    from patterns.pipeline.timeline import Timeline
     from patterns.plan import Call, Plan
     from patterns.report import Execution
+
+
+FEW_CYCLES = 12_000
+FEW_USES = 8
 
 
 def plan_parts(execution: Execution) -> list[Part]:
@@ -68,10 +73,17 @@ def call_named(execution: Execution, name: str) -> str:
     return name or (names[0] if len(names) == 1 else "")
 
 
-def call_parts(execution: Execution, name: str, until_cycle: int, cells: int) -> list[Part]:
+def first_periods(timeline: Timeline) -> int:
+    """Cycles that show the first few uses of the unit that is held longest at a time."""
+    longest = max((span.end - span.start for span in timeline.spans), default=0)
+    return min(timeline.total_cycles, max(FEW_CYCLES, FEW_USES * longest))
+
+
+def call_parts(execution: Execution, name: str, cycles: int | None, cells: int) -> list[Part]:
     """One call: its pseudo-code, then what each of its units does in the first cycles; a cell shows its midpoint."""
     call, run = execution.plan.call_named[name], execution.call_named[name]
-    until = min(until_cycle or run.timeline.total_cycles, run.timeline.total_cycles) or 1
+    until = first_periods(run.timeline) if cycles is None else cycles or run.timeline.total_cycles
+    until = max(1, min(until, run.timeline.total_cycles))
     units = [unit.name for unit in call.program.units]
     width = max(6, *(len(unit) + 1 for unit in units)) if units else 6
     lines = [timeline_line(unit.upper(), text_timeline(run.timeline, unit, until, cells), width) for unit in units]

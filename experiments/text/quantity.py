@@ -71,10 +71,10 @@ def percent_texts(parts: Sequence[int]) -> list[str]:
 
 
 def time_texts(parts_ps: Sequence[int]) -> tuple[list[str], str]:
-    """Each part in one unit, and the whole likewise; as printed the parts add up to the whole."""
+    """Each part in one unit, and the whole likewise, to thousandths; as printed the parts add up to the whole."""
     whole = sum(parts_ps)
     step, unit = next(((s, u) for s, u in PICOSECOND_STEPS if whole >= s), (1, "ps"))
-    places = 0 if unit == "ps" else next((p for limit, p in ((10, 3), (100, 2), (1000, 1)) if whole < limit * step), 0)
+    places = 0 if unit == "ps" else 3
     quanta = round(whole * 10**places / step)
     return (
         [f"{n / 10**places:,.{places}f} {unit}" for n in share(parts_ps, quanta)],

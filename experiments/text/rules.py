@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from experiments.compare import Comparison
 
 # Folders whose files are modes: a file's docstring is its rule.
-RULE_FOLDERS = ("gpu_model.fusion",)
+RULE_FOLDERS = ("gpu_model.fusion", "rdu_model.schedules")
 
 CALL_NOTE = (
     "How calls are counted: a call is one kernel launch on the GPU, one execution of a section on the RDU. The counts"
@@ -36,5 +36,5 @@ def rule_of(mode: str) -> str:
     """The docstring of a mode's file, '' if it has no file."""
     for folder in RULE_FOLDERS:
         if mode in modules(folder):
-            return docstring(f"{folder}.{mode}")
+            return docstring(f"{folder}.{mode}").removeprefix(f"{mode}: ")
     return ""
