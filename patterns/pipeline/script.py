@@ -129,7 +129,9 @@ class Loop:
 Op = Run | Start | Finish | Acquire | Commit | Wait | Release | Arrive | Await | Loop
 
 
-def copy(unit: str, cycles: int, latency: int, into: str, *, num_bytes: int = 0, label: str = "", counts: Counts = ()) -> Start:
+def copy(
+    unit: str, cycles: int, latency: int, into: str, *, num_bytes: int = 0, label: str = "", counts: Counts = ()
+) -> Start:
     """An asynchronous load: the slot of `into` is full `latency` cycles after the unit is done."""
     return Start(unit, cycles, latency, (Fill(into, num_bytes),), label=label, counts=counts)
 
