@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from patterns.plan import Plan
 from patterns.pipeline.program import Program
 from patterns.pipeline.timeline import Timeline
+from patterns.plan import Plan
 
 PICOSECONDS = 10**12
 
