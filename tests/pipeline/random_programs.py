@@ -201,3 +201,30 @@ def _start(rng: Random, units: tuple[Unit, ...], then: tuple[Effect, ...]) -> St
 
 def _work(rng: Random, units: tuple[Unit, ...]) -> Op:
     return _run(rng, units) if rng.random() < 0.7 else _start(rng, units, ())
+
+
+def random_nest(rng: Random) -> Program:
+    """A ring whose producer and consumer have loops of other shapes, and periods of several tiles: windows nest."""
+    tiles_per_trip, inner, outer = rng.randint(1, 4), rng.randint(10, 40), rng.randint(4, 12)
+    tiles = tiles_per_trip * inner * outer
+    makes = [_ring_make(rng) for _ in range(tiles_per_trip)]
+    uses = [_ring_use(rng) for _ in range(tiles_per_trip)]
+    producer: tuple[Op, ...] = (Loop(tiles // tiles_per_trip, sum(makes, ())),)
+    if rng.random() < 0.5:
+        producer = (Run("x", rng.randint(0, 50)), Loop(tiles, makes[0]))
+    pause = Run(rng.choice("xy"), rng.randint(1, 40))
+    consumer = (Loop(outer, (Loop(inner, sum(uses, ())), pause)),)
+    return Program(
+        "nest",
+        (Unit("x", "memory"), Unit("y", "matrix")),
+        (Channel("a", rng.randint(1, 6)),),
+        (Role("p", producer), Role("c", consumer)),
+    )
+
+
+def _ring_make(rng: Random) -> tuple[Op, ...]:
+    return (Acquire("a"), Run("x", rng.randint(1, 9)), Commit("a"))
+
+
+def _ring_use(rng: Random) -> tuple[Op, ...]:
+    return (Wait("a"), Run("y", rng.randint(1, 9)), Release("a"))

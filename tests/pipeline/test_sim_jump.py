@@ -27,7 +27,7 @@ from patterns.pipeline.script import (
 )
 from patterns.pipeline.simulate import simulate
 from patterns.pipeline.timeline import Timeline, real_spans
-from tests.pipeline.random_programs import random_program
+from tests.pipeline.random_programs import random_nest, random_program
 
 
 def run(program: Program, *, spans: bool = True, jump: bool = True) -> Timeline | str:
@@ -59,6 +59,25 @@ def same_with_jumps(program: Program) -> int:
 def test_many_programs(start: int) -> None:
     windows = [same_with_jumps(random_program(Random(seed), 300)) for seed in range(start, start + 24)]
     assert sum(1 for count in windows if count) >= 5
+
+
+@pytest.mark.parametrize("seed", [320, 343, 397, 749])
+def test_programs_that_simpler_rules_get_wrong(seed: int) -> None:
+    # In 320 something in flight is older than two periods; in the others a role's line is full of other work.
+    same_with_jumps(random_program(Random(seed), 200))
+
+
+@pytest.mark.parametrize("start", range(0, 40, 10))
+def test_nested_windows(start: int) -> None:
+    nested = 0
+    for seed in range(start, start + 10):
+        program = random_nest(Random(seed))
+        same_with_jumps(program)
+        windows = simulate(program).windows
+        pairs = [(one, other) for one in windows for other in windows if one is not other]
+        assert not any(one.start < other.start < one.end < other.end for one, other in pairs)
+        nested += any(one.start <= other.start and other.end <= one.end for one, other in pairs)
+    assert nested >= 5
 
 
 @settings(max_examples=60, deadline=None)
@@ -107,6 +126,33 @@ STEADY = {
     "barrier once": program((Loop(400, (Run("x", 3), Arrive("bar"))),), (Await("bar"), Loop(300, (Run("y", 5),)))),
     "finished before": program((Loop(50, (Run("x", 3),)), Loop(400, (Run("y", 2),))), (Loop(60, (Run("x", 7),)),)),
 }
+
+
+UNSTEADY = {
+    "a line that grows": program((Loop(500, (Start("y", 5), Run("x", 2))),)),
+    "starts that run ahead": program(
+        (Loop(300, (BEGIN, BEGIN, Run("x", 3), Finish("h"))), Loop(300, (Finish("h"), Run("x", 1))))
+    ),
+    "arrivals that pile up": program(
+        (Loop(400, (Run("x", 3), Arrive("bar"))),), (Loop(200, (Await("bar"), Run("y", 5))), Await("bar", 200))
+    ),
+}
+
+
+@pytest.mark.parametrize("name", UNSTEADY)
+def test_what_grows_is_not_steady(name: str) -> None:
+    same_with_jumps(UNSTEADY[name])
+
+
+@pytest.mark.parametrize("name", STEADY)
+def test_what_follows_a_window_begins_as_it_did(name: str) -> None:
+    timeline = simulate(STEADY[name])
+    for window in timeline.windows:
+        cycles = window.end - window.start
+        if any(w is not window and w.end > window.start and w.start < window.end + cycles for w in timeline.windows):
+            continue
+        again = [s.start for s in timeline.spans if window.end < s.start <= window.end + cycles]
+        assert again == [s.start + cycles for s in timeline.spans if window.start < s.start <= window.end]
 
 
 @pytest.mark.parametrize("name", STEADY)
