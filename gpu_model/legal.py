@@ -9,8 +9,9 @@ from functools import cached_property
 from gpu_model.machine import Machine
 from gpu_model.space import spaces_of
 from patterns.axes import union, without
-from patterns.count import hidden
+from patterns.count import results
 from patterns.graph import Block, Graph, Node
+from patterns.kind import has
 from patterns.online import why_not_split
 from patterns.plan import Refusal
 
@@ -20,12 +21,13 @@ class Group:
     """Nodes of a block that become one kernel, in the order of the block, and by what rule.
 
     online: reduced dims that are taken in parts although their result is read together with them again: what was
-    added up so far is rescaled (an attention kernel).
+    added up so far is rescaled (an attention kernel). inside: tensors that nobody else needs.
     """
 
     nodes: tuple[Node, ...]
     reason: str
     online: tuple[str, ...] = ()
+    inside: frozenset[str] = frozenset()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -35,9 +37,13 @@ class Group:
 
 @dataclass(frozen=True)
 class Edges:
-    """Who makes and who reads what in a block, and where each node is in it."""
+    """Who makes and who reads what in a block, and where each node is in it.
+
+    elsewhere: tensors that are needed outside the block, or by its next execution, or that are states.
+    """
 
     block: Block
+    elsewhere: frozenset[str]
 
     @cached_property
     def position(self) -> Mapping[str, int]:
@@ -57,6 +63,12 @@ class Edges:
             for name in dict.fromkeys(node.reads):
                 readers.setdefault(name, []).append(node.name)
         return {name: tuple(names) for name, names in readers.items()}
+
+    def inside(self, nodes: Sequence[Node]) -> frozenset[str]:
+        """Tensors that these nodes make and nobody else needs."""
+        names = {node.name for node in nodes}
+        made = (node.writes for node in nodes if node.writes not in self.elsewhere)
+        return frozenset(tensor for tensor in made if names.issuperset(self.readers.get(tensor, ())))
 
 
 @dataclass(frozen=True)
@@ -107,7 +119,7 @@ class Grouping:
             return self
         position = self.edges.position
         nodes = sorted((node for part in distinct for node in part.nodes), key=lambda node: position[node.name])
-        group = Group(tuple(nodes), reason, online)
+        group = Group(tuple(nodes), reason, online, self.edges.inside(nodes))
         why = (self._handed_on(distinct) if apart else "") or self.refusal(group, hides)
         if why:
             return replace(self, refused=(*self.refused, Refusal(group.names, why)))
@@ -126,7 +138,7 @@ class Grouping:
 
     def refusal(self, group: Group, hides: Iterable[str] = ()) -> str:
         """Why a group is not legal, '' if it is. hides: tensors that must not be needed outside."""
-        seen = sorted(set(hides) - hidden(self.graph, group.names))
+        seen = sorted(set(hides) - group.inside)
         if seen:
             return f"{seen[0]} is needed outside: {_who_needs(self.graph, seen[0], group.names)}"
         way = self.way_back(group)
@@ -136,14 +148,16 @@ class Grouping:
 
     def not_online(self, group: Group) -> str:
         """Why reduced dims cannot be taken in parts and rescaled, '' if they can (or need not)."""
-        visible = frozenset(node.writes for node in group.nodes) - hidden(self.graph, group.names)
+        visible = frozenset(node.writes for node in group.nodes) - group.inside
         reasons = (why_not_split(self.graph, group.nodes, dim, visible) for dim in group.online)
         return next((reason for reason in reasons if reason), "")
 
     def misfit(self, group: Group) -> str:
         """Why the working set of a group's smallest tile does not fit, '' if it does."""
         available = self.machine.smem_bytes_per_cta
-        for space in spaces_of(self.graph, group.nodes, group.online):
+        if all(has(node, "elementwise") for node in group.nodes):
+            return ""  # one element of each operand
+        for space in spaces_of(self.graph, group.nodes, group.inside, group.online):
             needed = space.least_bytes()
             if needed + self.machine.barrier_bytes > available:
                 whole = without(union(*(access.dims for access in space.reads)), (*space.free, *space.stepped))
@@ -156,6 +170,7 @@ class Grouping:
     def way_back(self, group: Group) -> tuple[str, ...]:
         """A path of nodes that leaves the group and enters it again, () if there is none. Other groups are one step."""
         inside = set(group.names)
+        beyond = self._beyond(group)
         came_from: dict[str, str] = {}
         todo = [node.name for node in group.nodes]
         while todo:
@@ -163,10 +178,22 @@ class Grouping:
             for reader in self._after(name, inside):
                 if reader in inside and name not in inside:
                     return self._path(came_from, name, reader)
-                if reader not in inside and reader not in came_from:
+                if reader not in inside and reader not in came_from and self.edges.position[reader] < beyond:
                     came_from[reader] = name
                     todo += self._together(reader, came_from)
         return ()
+
+    def _beyond(self, group: Group) -> int:
+        """A place in the block after which no node, nor any other of its kernel, leads back to the group."""
+        position = self.edges.position
+        last = position[group.nodes[-1].name]
+        reach = len(self.nodes)
+        for node in reversed(self.nodes[last + 1 :]):
+            first = position[self.of[node.name].nodes[0].name]
+            if first <= last:
+                return reach
+            reach = position[node.name]
+        return reach
 
     def _after(self, name: str, inside: Collection[str]) -> Iterator[str]:
         """Nodes that read what a node makes; from inside the group only those outside."""
@@ -189,7 +216,13 @@ class Grouping:
 
 def separate(graph: Graph, block: Block, machine: Machine) -> Grouping:
     """Every node of a block in a group of its own: what a policy starts with."""
-    return Grouping(graph, machine, Edges(block), {node.name: Group((node,), "one node") for node in block.nodes})
+    others = {name for other in graph.blocks if other is not block for node in other.nodes for name in node.reads}
+    carried = {result for other in graph.blocks for _, result in other.carried}
+    shared = {tensor.name for tensor in graph.tensors if tensor.shares}
+    edges = Edges(block, frozenset(others | carried | shared | results(graph)))
+    return Grouping(
+        graph, machine, edges, {n.name: Group((n,), "one node", (), edges.inside((n,))) for n in block.nodes}
+    )
 
 
 def _who_needs(graph: Graph, tensor: str, inside: Sequence[str]) -> str:

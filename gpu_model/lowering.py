@@ -15,7 +15,7 @@ from gpu_model.rates import rates
 from gpu_model.schedule import AUTO, tried_for_products
 from gpu_model.space import spaces_of
 from gpu_model.tile import Asked, Options, choose, options_of
-from patterns.count import group_traffic, parameter_bytes, state_capacity_bytes
+from patterns.count import parameter_bytes, state_capacity_bytes
 from patterns.errors import DoesNotFit
 from patterns.graph import Block, Graph
 from patterns.kind import has
@@ -79,8 +79,7 @@ def _calls(graph: Graph, block: Block, group: Group, ask: _Ask) -> tuple[list[Ca
     name = call_name(block, group)
     asked = Asked(
         what=name,
-        spaces=spaces_of(graph, group.nodes, group.online),
-        whole=group_traffic(graph, block.name, group.names),
+        spaces=spaces_of(graph, group.nodes, group.inside, group.online),
         for_products=ask.for_products,
         options=ask.options,
         members=_members(graph, group),

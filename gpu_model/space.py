@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
 
 from patterns.axes import points, union, without
-from patterns.count import hidden, node_dims, storage_of
+from patterns.count import node_dims, storage_of
 from patterns.dtypes import dtype_bytes
 from patterns.graph import Graph, Node
 from patterns.kind import has, kind_of
@@ -19,15 +19,19 @@ Sizes = Mapping[str, int]
 
 @dataclass(frozen=True)
 class Access:
-    """Bytes of a tensor from outside that a tile reads or writes: one element for each point of `dims`."""
+    """Bytes of a tensor from outside that a tile reads or writes: `times` elements for each point of `dims`.
+
+    times: several nodes may take different rows of it, or different slices.
+    """
 
     tensor: str
     dims: tuple[str, ...]
     element_bytes: int
+    times: int = 1
 
     def num_bytes(self, sizes: Sizes) -> int:
         """Bytes with these extents."""
-        return points(self.dims, sizes) * self.element_bytes
+        return points(self.dims, sizes) * self.element_bytes * self.times
 
     def distinct(self, loops: Iterable[Tile], sizes: Sizes) -> int:
         """How many different tiles of the tensor the loops pass over."""
@@ -119,30 +123,68 @@ def cut(dims: Sequence[str], sizes: Sizes, target: int) -> tuple[Tile, ...]:
     return tuple(reversed(loops))
 
 
-def spaces_of(graph: Graph, nodes: Sequence[Node], online: Collection[str] = ()) -> tuple[Space, ...]:
-    """One space for each set of nodes that hand tensors to each other, in the order of their first nodes."""
-    inside = hidden(graph, [node.name for node in nodes])
+def spaces_of(
+    graph: Graph, nodes: Sequence[Node], inside: Collection[str], online: Collection[str] = ()
+) -> tuple[Space, ...]:
+    """One space for each set of nodes that hand tensors to each other, in the order of their first nodes.
+
+    inside: tensors that nobody else needs, so that they are not written.
+    """
     return tuple(_space(graph, part, inside, online) for part in connected(nodes))
 
 
 def connected(nodes: Sequence[Node]) -> tuple[tuple[Node, ...], ...]:
     """The nodes, parted where no tensor is handed on."""
-    part_of: dict[str, list[Node]] = {}
+    root = {node.name: node.name for node in nodes}
     maker = {node.writes: node.name for node in nodes}
+
+    def root_of(name: str) -> str:
+        while root[name] != name:
+            root[name] = root[root[name]]
+            name = root[name]
+        return name
+
     for node in nodes:
-        joined = [part_of[maker[name]] for name in node.reads if name in maker and maker[name] in part_of]
-        first = min(joined, key=lambda part: nodes.index(part[0])) if joined else []
-        for part in joined:
-            if part is not first:
-                first += [member for member in part if member not in first]
-        first.append(node)
-        part_of.update((member.name, first) for member in first)
-    parts = {id(part): part for part in part_of.values()}
-    in_order = [tuple(sorted(part, key=nodes.index)) for part in parts.values()]
-    return tuple(sorted(in_order, key=lambda part: nodes.index(part[0])))
+        for read in node.reads:
+            if read in maker:
+                root[root_of(node.name)] = root_of(maker[read])
+    parts: dict[str, list[Node]] = {}
+    for node in nodes:
+        parts.setdefault(root_of(node.name), []).append(node)
+    return tuple(tuple(part) for part in parts.values())
 
 
-def _space(graph: Graph, nodes: tuple[Node, ...], inside: frozenset[str], online: Collection[str]) -> Space:
+def whole_reads(spaces: Iterable[Space]) -> dict[str, int]:
+    """Bytes of every tensor that is read from outside, once: of rows and slices those that are taken, at most all."""
+    taken: dict[str, dict[tuple[str, ...], Access]] = {}
+    for space in spaces:
+        for access in space.reads:
+            of_tensor = taken.setdefault(access.tensor, {})
+            before = of_tensor.get(access.dims)
+            own = access.dims == space.graph.tensor_named[access.tensor].dims
+            of_tensor[access.dims] = access if before is None or own else _together(before, access)
+    graph = next(iter(spaces)).graph
+    return {name: min(_whole_bytes(graph, name), _sum_bytes(graph, of.values())) for name, of in taken.items()}
+
+
+def _together(left: Access, right: Access) -> Access:
+    return replace(left, times=left.times + right.times)
+
+
+def _sum_bytes(graph: Graph, accesses: Iterable[Access]) -> int:
+    return sum(access.num_bytes(graph.sizes) for access in accesses)
+
+
+def _whole_bytes(graph: Graph, name: str) -> int:
+    return graph.elements(name) * _size(graph, name)
+
+
+def whole_writes(spaces: Iterable[Space]) -> int:
+    """Bytes that are written."""
+    return sum(access.num_bytes(space.sizes) for space in spaces for access in space.writes)
+
+
+def _space(graph: Graph, nodes: tuple[Node, ...], inside: Collection[str], online: Collection[str]) -> Space:
     made = {node.writes for node in nodes if not graph.tensor_named[node.writes].shares}
     whole = set(_moved(graph, nodes, made)) | {node.along for node in nodes if node.along}
     reduced = union(*(node.over for node in nodes))
@@ -194,10 +236,13 @@ def _accesses(graph: Graph, nodes: Sequence[Node], made: Collection[str]) -> lis
     found: dict[tuple[str, tuple[str, ...]], Access] = {}
     for node in nodes:
         touched, _ = kind_of(node).touched(node, graph, graph.sizes)
-        for name, elements in zip(node.reads, touched, strict=True):
-            if elements and name not in made:
-                access = Access(storage_of(graph, name), _dims(graph, node, name, elements), _size(graph, name))
-                found[access.tensor, access.dims] = access
+        own = {name: elements for name, elements in zip(node.reads, touched, strict=True) if name not in made}
+        for name, elements in own.items():
+            storage, dims = storage_of(graph, name), _dims(graph, node, name, elements)
+            before = found.get((storage, dims))
+            times = 1 if before is None or dims == graph.tensor_named[storage].dims else before.times + 1
+            if elements:
+                found[storage, dims] = Access(storage, dims, _size(graph, name), times)
     return list(found.values())
 
 

@@ -13,10 +13,9 @@ from gpu_model.cuts import Cut, Priced, price_cut
 from gpu_model.fit import misfit, most_slots
 from gpu_model.machine import Machine
 from gpu_model.schedule import Schedule, schedule_named
-from gpu_model.space import Space, cut, steps_of
+from gpu_model.space import Space, cut, steps_of, whole_reads
 from gpu_model.traffic import Moved, moved
 from gpu_model.work import Choice, Work
-from patterns.count import Traffic
 from patterns.dtypes import dtype_bytes
 from patterns.errors import DoesNotFit, UnknownName, UserError
 from patterns.kind import has
@@ -98,11 +97,15 @@ class Asked:
 
     what: str
     spaces: tuple[Space, ...]
-    whole: Traffic
     for_products: tuple[str, ...]
     options: Options
     members: int = 1
     online: bool = False
+
+    @cached_property
+    def once(self) -> Mapping[str, int]:
+        """Bytes of every tensor that is read, once."""
+        return whole_reads(self.spaces)
 
     @cached_property
     def schedules(self) -> tuple[tuple[str, Schedule], ...]:
@@ -204,7 +207,7 @@ def _cut(space: Space, targets: Targets, parts: int, machine: Machine, by_rows: 
 
 def _scheduled(asked: Asked, cuts: tuple[Priced, ...], machine: Machine) -> Iterator[Chosen]:
     """Every schedule of these tiles with every number of slots."""
-    total = moved([priced.cut for priced in cuts], asked.whole, machine)
+    total = moved([priced.cut for priced in cuts], asked.once, machine)
     work = work_of(asked.what, cuts, total, machine, asked.members)
     for name, schedule in asked.schedules:
         for choice in _choices(asked, work, name, schedule, machine):

@@ -7,15 +7,14 @@ tiles that run together and share it. Results are written to the HBM, and the ne
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, isqrt
 
 from gpu_model.cuts import Cut
 from gpu_model.machine import Machine
-from gpu_model.space import Access, Product
-from patterns.count import Traffic
+from gpu_model.space import Access, Product, whole_writes
 
 
 @dataclass(frozen=True)
@@ -28,17 +27,15 @@ class Moved:
     hbm_written: int
 
 
-def moved(cuts: Sequence[Cut], whole: Traffic, machine: Machine) -> Moved:
-    """What the tiles of all cuts move. whole: what the nodes read and write at least."""
+def moved(cuts: Sequence[Cut], once: Mapping[str, int], machine: Machine) -> Moved:
+    """What the tiles of all cuts move. once: bytes of every tensor that is read (see whole_reads)."""
     loaded = sum(cut.tile_bytes * cut.tiles for cut in cuts)
     stored = sum(cut.out_bytes * cut.tiles for cut in cuts)
-    once = dict(whole.reads)
-    if whole.read_bytes <= machine.l2_bytes:
-        read: int = whole.read_bytes
-    else:
-        read = sum(_from_hbm(name, once[name], cuts, machine) for name in once)
+    read = sum(once.values())
+    if read > machine.l2_bytes:
+        read = sum(_from_hbm(name, num_bytes, cuts, machine) for name, num_bytes in once.items())
     split = any(cut.parts > 1 for cut in cuts)
-    return Moved(loaded, stored, read, stored if split else whole.written_bytes)
+    return Moved(loaded, stored, read, stored if split else whole_writes([cut.space for cut in cuts]))
 
 
 def _from_hbm(name: str, once: int, cuts: Sequence[Cut], machine: Machine) -> int:

@@ -7,17 +7,20 @@ from random import Random
 
 import pytest
 
-from gpu_model import load_machine, lower
+from gpu_model import load_machine, lower, policy_names
 from gpu_model.assign import Transfers, waves
+from gpu_model.policy import kernels, policy_named
 from gpu_model.price import Transfer
 from gpu_model.roles import assemble
 from gpu_model.schedule import schedule_named
-from gpu_model.space import cut
+from gpu_model.space import cut, spaces_of, whole_reads, whole_writes
 from gpu_model.work import Choice, Use, Wave, Work
+from patterns.count import group_traffic, hidden
 from patterns.library import workload
 from patterns.pipeline.program import Channel, Role
 from patterns.pipeline.simulate import simulate
 from patterns.plan import Call, Plan, Tile
+from patterns.read import parse_graph
 
 H100 = load_machine("h100_sxm")
 
@@ -117,8 +120,6 @@ def test_a_large_product_is_between_what_the_l2_and_the_tensor_core_allow() -> N
 
 def test_fp8_runs_faster_than_bf16() -> None:
     def took(dtype: str) -> float:
-        from patterns.read import parse_graph
-
         text = f"""
 name: one
 extents: {{m: 4096, n: 4096, k: 4096}}
@@ -187,3 +188,35 @@ def test_programs_list_only_the_units_they_use() -> None:
 
 def test_the_share_of_a_transfer_is_exact() -> None:
     assert Transfer(100, 3, 1, 2).hbm_bytes == Fraction(100, 6).__floor__()
+
+
+@pytest.mark.parametrize("policy", policy_names())
+@pytest.mark.parametrize(
+    "name", ["llama-3.1-8b", "softmax", "add_rms_norm", "attention", "swiglu_mlp", "gemm_bias_act"]
+)
+def test_kernels_move_what_crosses_the_border_of_their_nodes(name: str, policy: str) -> None:
+    graph = workload(name)
+    for block in graph.blocks:
+        for group in kernels(graph, block, H100, policy_named(policy))[0]:
+            spaces = spaces_of(graph, group.nodes, group.inside, group.online)
+            traffic = group_traffic(graph, block.name, group.names)
+            assert whole_reads(spaces) == dict(traffic.reads)
+            assert whole_writes(spaces) == traffic.written_bytes
+            assert group.inside == hidden(graph, group.names)
+
+
+def test_slices_of_one_tensor_are_added_up() -> None:
+    text = """
+name: halves
+extents: {n: 64, two: 8, half: 4}
+tensors:
+  x: {dims: [n, two], dtype: bf16, role: input}
+  y: {dims: [n, half], dtype: bf16, role: output}
+nodes:
+  a: {kind: buffer, fn: slice, reads: [x], along: two, start: 0, to: half}
+  b: {kind: buffer, fn: slice, reads: [x], along: two, start: 4, to: half}
+  y: {kind: zip, fn: mul, reads: [a, b]}
+"""
+    call = lower(parse_graph(text, "halves.yaml", {}), H100).calls[0]
+    assert call.nodes == ("a", "b", "y")
+    assert hbm(call) == (64 * 8 + 64 * 4) * 2
