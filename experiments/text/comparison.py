@@ -46,12 +46,13 @@ def comparison_parts(comparison: Comparison) -> list[Part]:
 
 
 def title(comparison: Comparison) -> str:
-    """What is compared: workload, phase, sizes, machines."""
+    """What is compared, in two lines: workload, phase and sizes; the machines and who launches their calls."""
     graph, request = comparison.graph, comparison.request
     sizes = ", ".join(f"{name} {graph.sizes[name]:,}" for name in ("batch", "seq", "context") if name in graph.sizes)
     phase = f" {request.phase}" if "seq" in graph.sizes else ""
-    gpu, rdu = f"{request.gpus} x {request.gpu}", f"{request.sockets} x {request.rdu}"
-    return f"{graph.name}{phase}{': ' + sizes if sizes else ''}\n{gpu} (GPU) against {rdu} (RDU)"
+    gpu = f"{request.gpus} x {request.gpu} (GPU, {request.launch} launch)"
+    rdu = f"{request.sockets} x {request.rdu} (RDU, {request.orchestration} launch)"
+    return f"{graph.name}{phase}{': ' + sizes if sizes else ''}\n{gpu} against {rdu}"
 
 
 def run_word(graph: Graph) -> str:

@@ -10,10 +10,13 @@ DECIMAL_STEPS = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (
 
 def time_text(time_ps: int) -> str:
     """Picoseconds with the unit that suits: '9.812 ms'."""
-    for step, unit in PICOSECOND_STEPS:
-        if time_ps >= step:
-            return f"{digits(time_ps / step)} {unit}"
-    return "0 s"
+    step, unit = time_unit(time_ps)
+    return f"{digits(time_ps / step)} {unit}" if step > 1 else f"{time_ps} {unit}"
+
+
+def time_unit(time_ps: int) -> tuple[int, str]:
+    """The largest unit that is not longer than a time, in picoseconds, and its name."""
+    return next(((step, unit) for step, unit in PICOSECOND_STEPS if time_ps >= step), PICOSECOND_STEPS[-1])
 
 
 def bytes_text(num_bytes: int) -> str:
@@ -73,7 +76,7 @@ def percent_texts(parts: Sequence[int]) -> list[str]:
 def time_texts(parts_ps: Sequence[int]) -> tuple[list[str], str]:
     """Each part in one unit, and the whole likewise, to thousandths; as printed the parts add up to the whole."""
     whole = sum(parts_ps)
-    step, unit = next(((s, u) for s, u in PICOSECOND_STEPS if whole >= s), (1, "ps"))
+    step, unit = time_unit(whole)
     places = 0 if unit == "ps" else 3
     quanta = round(whole * 10**places / step)
     return (

@@ -48,6 +48,8 @@ CASES = {
     "unknown_command": "comparison softmax",
     "unknown_section": "list machine",
     "unknown_machine": "show softmax --machine h100_sxn",
+    "no_section": "compare softmax --rdu sn40l --set rdu.pmus=1",
+    "too_large_for_the_memory": "compare llama-3.1-405b",
     "unknown_call": "show softmax --machine h100_sxm --call expp",
     "machine_of_both_families": "show softmax --machine unit",
     "two_machines": "show softmax --gpu unit --rdu unit",
