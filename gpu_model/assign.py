@@ -52,12 +52,12 @@ def work_of(name: str, cuts: Sequence[Priced], total: Moved, machine: Machine, m
         name=name,
         waves=waves(tiles, transfers, machine),
         steps=cut.steps_per_tile,
-        slot_bytes=cut.step_bytes,
-        held_bytes=cut.held_bytes,
+        slot_bytes=max(priced.cut.step_bytes for priced in cuts),
+        held_bytes=max(priced.cut.held_bytes for priced in cuts),
         step=tuple(use for amounts in dearest.step for use in uses(amounts, machine, used)),
         finish=uses(dearest.finish, machine, used),
         latency_cycles=machine.load_latency_cycles * lookups + machine.network_latency_cycles * hops,
-        accumulators=cut.accumulators,
+        accumulators=max(priced.cut.accumulators for priced in cuts),
     )
 
 

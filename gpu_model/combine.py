@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from gpu_model.assign import Sharing, Transfers, uses, waves
 from gpu_model.cuts import ONLINE_VALUES, PARTIAL_BYTES, Amounts
-from gpu_model.fit import misfit, most_slots
+from gpu_model.fit import most_slots
 from gpu_model.machine import Machine
 from gpu_model.price import Transfer
 from gpu_model.schedule import schedule_named
@@ -56,30 +56,27 @@ def fastest_combine(split: Chosen, machine: Machine) -> Combine:
 
 
 def _combine(split: Chosen, tile: int, machine: Machine) -> Combine:
-    """Tiles of `tile` results: each reads as many partial ones of every part, rescales them and adds them up."""
+    """Tiles of `tile` results: part after part is loaded, rescaled and added up."""
     cut = split.cuts[-1].cut
     product, parts, sizes = cut.space.products[-1], cut.parts, cut.space.sizes
     row = points(product.columns, sizes)
     results = points((*product.batch, *product.rows), sizes) * row
-    element_bytes = dtype_bytes(cut.space.graph.tensor_named[cut.space.writes[-1].tensor].dtype)
     tile = min(tile, results)
     tiles = -(-results // tile)
-    loaded = parts * (tile + ONLINE_VALUES * -(-tile // row)) * PARTIAL_BYTES
-    amounts = Amounts(vector_ops=parts * tile)
-    transfers = Transfers(Transfer(loaded, 1, 1, 1), Transfer(tile * element_bytes, 1, 1, 1), 1)
+    part_bytes = (tile + ONLINE_VALUES * -(-tile // row)) * PARTIAL_BYTES
+    out_bytes = tile * dtype_bytes(cut.space.graph.tensor_named[cut.space.writes[-1].tensor].dtype)
+    step = Amounts(vector_ops=tile)
     work = Work(
         name="combine",
-        waves=waves(tiles, transfers, machine),
-        steps=1,
-        slot_bytes=loaded,
-        step=uses(amounts, machine, Sharing(tiles)),
+        waves=waves(tiles, Transfers(Transfer(part_bytes, 1, 1, 1), Transfer(out_bytes, 1, 1, 1), parts), machine),
+        steps=parts,
+        slot_bytes=part_bytes,
+        step=uses(step, machine, Sharing(tiles)),
         finish=(),
         latency_cycles=machine.load_latency_cycles,
     )
-    choice = Choice(max(1, min(2, most_slots(work, machine))))
-    streaming = schedule_named(STREAMING)
-    fits = misfit("combine", streaming.demand(work, choice, machine), work, choice, machine) is None
-    predicted = streaming.predict(work, choice, machine) if fits else machine.clock_hz
-    stored = tile * element_bytes * tiles
-    total = Moved(loaded * tiles, stored, loaded * tiles, stored)
-    return Combine(work, choice, total, amounts.times(tiles), predicted)
+    schedule = schedule_named(STREAMING)
+    choice = Choice(schedule.slot_counts(min(parts, most_slots(work, machine)))[-1])
+    loaded, stored = part_bytes * parts * tiles, out_bytes * tiles
+    predicted = schedule.predict(work, choice, machine)
+    return Combine(work, choice, Moved(loaded, stored, loaded, stored), step.times(parts * tiles), predicted)

@@ -16,6 +16,7 @@ WARP = 32
 WARPGROUP = 128
 # What setmaxnreg accepts: multiples of 8 in this range, for whole warpgroups.
 LEAST_SETMAXNREG, MOST_SETMAXNREG, SETMAXNREG_STEP = 24, 256, 8
+# What CUTLASS and FlashAttention-3 leave a producer beside consumers that need most.
 PRODUCER_REGISTERS = 24
 
 

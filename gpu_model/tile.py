@@ -24,8 +24,10 @@ from patterns.plan import Tile
 # Extents that are tried beside the machine's for matrix tiles: steps of an online kernel, points of others' tiles.
 ONLINE_STEPS = (64, 128, 256)
 POINTS = (128, 512, 2048, 8192, 32768)
+# Warpgroups that may share one tile: more than two would each have less than one instruction's rows of most tiles.
 MOST_WARPGROUPS = 2
 STREAMING = "streaming"
+# Predictions that differ by less say nothing of which is faster.
 CLOSE = 1.01
 
 

@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, isqrt
+from math import ceil, isqrt, prod
 
 from gpu_model.cuts import Cut
 from gpu_model.machine import Machine
-from gpu_model.space import Access, Product, whole_writes
+from gpu_model.space import Access, Product, steps_of, whole_writes
+from patterns.axes import points
 
 
 @dataclass(frozen=True)
@@ -68,22 +69,13 @@ def _sharing_in_patch(cut: Cut, product: Product, access: Access, together: int)
 
 
 def _tiles_along(cut: Cut, dims: Sequence[str]) -> int:
-    tiles = 1
-    for loop in cut.loops:
-        if loop.dim in dims:
-            tiles *= -(-cut.space.sizes[loop.dim] // loop.extent)
-    return tiles
+    return prod(steps_of(loop, cut.space.sizes) for loop in cut.loops if loop.dim in dims)
 
 
 def _patch(cut: Cut, product: Product, rows: int, columns: int, together: int) -> tuple[int, int]:
     """(rows, columns) of tiles that run together, nearly square in bytes."""
     if rows * columns <= together:
         return rows, columns
-    row_bytes, column_bytes = 1, 1
-    for dim in product.rows:
-        row_bytes *= cut.sizes[dim]
-    for dim in product.columns:
-        column_bytes *= cut.sizes[dim]
-    high = max(1, isqrt(together * column_bytes // row_bytes))
-    high = min(rows, max(high, -(-together // columns)), together)
+    high = isqrt(together * points(product.columns, cut.sizes) // points(product.rows, cut.sizes))
+    high = min(rows, max(1, high, -(-together // columns)), together)
     return high, max(1, together // high)
