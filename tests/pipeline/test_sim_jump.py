@@ -131,7 +131,7 @@ STEADY = {
 UNSTEADY = {
     "a line that grows": program((Loop(500, (Start("y", 5), Run("x", 2))),)),
     "starts that run ahead": program(
-        (Loop(300, (BEGIN, BEGIN, Run("x", 3), Finish("h"))), Loop(300, (Finish("h"), Run("x", 1))))
+        (Loop(300, (BEGIN, BEGIN, Run("x", 8), Finish("h"))), Loop(300, (Finish("h"), Run("x", 1))))
     ),
     "arrivals that pile up": program(
         (Loop(400, (Run("x", 3), Arrive("bar"))),), (Loop(200, (Await("bar"), Run("y", 5))), Await("bar", 200))
