@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 
 USER_ERROR = 2
@@ -15,7 +14,10 @@ def main() -> None:
 
 
 def run(arguments: list[str]) -> int:
-    """Run one command and return its exit status. Data goes to stdout, everything else to stderr."""
+    """Run one command and return its exit status. Data goes to stdout, everything else to stderr.
+
+    Raises SystemExit with status 1, quietly, where the reader of stdout went away (`| head`).
+    """
     try:
         import click
 
@@ -27,21 +29,12 @@ def run(arguments: list[str]) -> int:
             stream.reconfigure(errors="replace")
     try:
         status = cli.main(arguments, prog_name="patternloom", standalone_mode=False)
-        sys.stdout.flush()
     except click.Abort:
         return INTERRUPTED
     except click.ClickException as error:
         error.show()
         return USER_ERROR
-    except BrokenPipeError:
-        return quiet_after_closed_pipe()
     return status if isinstance(status, int) else 0
-
-
-def quiet_after_closed_pipe() -> int:
-    """The reader of our output went away (`| head`): say nothing, also not when the interpreter flushes."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return 1
 
 
 if __name__ == "__main__":

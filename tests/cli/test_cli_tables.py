@@ -29,9 +29,11 @@ def test_a_grid_lines_up() -> None:
 
 
 def test_a_table_that_does_not_fit_is_split_with_its_keys() -> None:
-    text = table_text(TABLE, 30)
-    assert text.count("operator") == 2
-    assert max(map(len, text.splitlines())) <= 30
+    for width in (27, 30, 33):
+        text = table_text(TABLE, width)
+        assert text.count("operator") == 2
+        assert "----" in text
+        assert max(map(len, text.splitlines())) <= width
 
 
 def test_a_table_that_cannot_be_split_far_enough_is_stacked() -> None:
@@ -40,6 +42,11 @@ def test_a_table_that_cannot_be_split_far_enough_is_stacked() -> None:
         "  calls           808",
         "  time per token  11.02 ms",
     ]
+
+
+@pytest.mark.parametrize("width", range(27, 45))
+def test_a_grid_is_never_wider_than_asked(width: int) -> None:
+    assert max(map(len, table_text(TABLE, width).splitlines())) <= width
 
 
 @pytest.mark.parametrize("width", [26, 30, 34, 60])
