@@ -17,8 +17,8 @@ from patterns.summarize import summarize
 H100 = load_machine("h100_sxm")
 
 
-def plan_of(policy: str, launch: str = "graph", **asked: int) -> Plan:
-    return lower(workload("llama-3.1-8b", **{"context": 2048, **asked}), H100, policy=policy, launch=launch)
+def plan_of(policy: str, launch: str = "graph", batch: int = 1) -> Plan:
+    return lower(workload("llama-3.1-8b", batch=batch, context=2048), H100, policy=policy, launch=launch)
 
 
 @cache

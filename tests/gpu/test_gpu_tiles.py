@@ -62,7 +62,7 @@ def test_waves_are_sms_at_work_together() -> None:
 
 def test_one_tile_more_than_sms_takes_twice_as_long() -> None:
     # Each tile of 128 x 256 x 16384 is bound by its own SM's tensor core or L2 share, not by the HBM.
-    options = {"tile_m": 128, "tile_n": 256, "schedule": "multistage", "stages": 4}
+    options: dict[str, int | str] = {"tile_m": 128, "tile_n": 256, "schedule": "multistage", "stages": 4}
     one = gemm(128 * 12, 256 * 11, 8192, **options).calls[0]
     two = gemm(128 * 133, 256, 8192, **options).calls[0]
     assert cycles(two) == pytest.approx(2 * cycles(one), rel=0.25)
@@ -84,7 +84,7 @@ def test_a_skinny_product_is_spread_over_most_sms() -> None:
 
 def test_few_bytes_in_flight_are_slow() -> None:
     # Little's law: what an SM has in flight, over the latency and its own transfer.
-    options = {"tile_m": 64, "tile_n": 32, "schedule": "warp_specialized"}
+    options: dict[str, int | str] = {"tile_m": 64, "tile_n": 32, "schedule": "warp_specialized"}
     shallow, deep = (gemm(1, 4096, 4096, slots=slots, **options).calls[0] for slots in (1, 12))
     assert hbm(shallow) / seconds(shallow) < 0.4 * H100.hbm_achieved_bytes_per_s
     assert hbm(deep) / seconds(deep) > 0.85 * H100.hbm_achieved_bytes_per_s
