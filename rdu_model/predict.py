@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from rdu_model.ask import Asked
-from rdu_model.machine import Machine, hbm_pace, usable_pcus
+from rdu_model.machine import Machine, Pace, hbm_pace, usable_pcus
 from rdu_model.nests import Nest
 from rdu_model.price import cycles, grid
 
@@ -25,7 +25,8 @@ class Section:
 
     paths: the nests around each node. kept: those that a node shares with all that read its result, so that a buffer
     holds what is made in one of their steps. needs: for each body (by key of its nest, 0 for the section), the earlier
-    items that each item reads from.
+    items that each item reads from. outside: (position of the read, key of the innermost nest that cuts it) of what
+    each node reads from off-chip memory.
     """
 
     nodes: Mapping[str, Asked]
@@ -35,18 +36,29 @@ class Section:
     paths: Mapping[str, Path]
     kept: Mapping[str, Path]
     needs: Mapping[int, tuple[tuple[int, ...], ...]]
+    outside: Mapping[str, tuple[tuple[int, int], ...]]
     machine: Machine
+    pace: Pace
     known: dict[tuple[str, tuple[int, ...]], int] = field(default_factory=dict)
+    moved: dict[tuple[str, tuple[int, ...]], tuple[tuple[int, ...], int]] = field(default_factory=dict)
 
     def stage_cycles(self, name: str, sizes: Mapping[str, int]) -> int:
         """Cycles of a node on one tile, remembered."""
         asked = self.nodes[name]
-        key = (name, tuple(sizes[dim] for dim in asked.dims))
+        key = (name, tuple([sizes[dim] for dim in asked.dims]))
         if key not in self.known:
             bare = asked.unit_class in ("network", "memory")
             done = 0 if bare else cycles(grid(asked, sizes, self.machine), self.pcus[name])
             self.known[key] = done + self.machine.step_cycles
         return self.known[key]
+
+    def touched(self, name: str, sizes: Mapping[str, int]) -> tuple[tuple[int, ...], int]:
+        """Bytes of each read and of the result of a node on one tile, remembered."""
+        asked = self.nodes[name]
+        key = (name, tuple([sizes[dim] for dim in asked.dims]))
+        if key not in self.moved:
+            self.moved[key] = asked.touched(sizes)
+        return self.moved[key]
 
     def tile_sizes(self, path: Path, tiles: Tiles) -> Mapping[str, int]:
         """Extents of all dims inside these nests."""
@@ -58,13 +70,27 @@ def section(nodes: Mapping[str, Asked], shape: Shape, sizes: Mapping[str, int], 
     paths = dict(_paths(shape))
     makers = {asked.node.writes: name for name, asked in nodes.items()}
     kept = dict(paths)
+    outside: dict[str, list[tuple[int, int]]] = {name: [] for name in nodes}
     for name, asked in nodes.items():
-        for read in asked.node.reads:
+        for number, read in enumerate(asked.node.reads):
             if read in makers:
                 maker = makers[read]
                 kept[maker] = tuple(a for a, b in zip(kept[maker], paths[name], strict=False) if a is b)
-    needs = dict(_needs(nodes, shape, 0))
-    return Section(nodes, shape, sizes, _shares(nodes, sizes, machine), paths, kept, needs, machine)
+            if read not in makers or asked.graph.tensor_named[read].shares:
+                cutting = [nest.key for nest in paths[name] if nest.dim in asked.read_dims[number]]
+                outside[name].append((number, cutting[-1] if cutting else 0))
+    return Section(
+        nodes=nodes,
+        shape=shape,
+        sizes=sizes,
+        pcus=_shares(nodes, sizes, machine),
+        paths=paths,
+        kept=kept,
+        needs=dict(_needs(nodes, shape, 0)),
+        outside={name: tuple(found) for name, found in outside.items()},
+        machine=machine,
+        pace=hbm_pace(machine),
+    )
 
 
 def _needs(nodes: Mapping[str, Asked], shape: Shape, key: int) -> Iterator[tuple[int, tuple[tuple[int, ...], ...]]]:
@@ -103,30 +129,28 @@ def _shares(nodes: Mapping[str, Asked], sizes: Mapping[str, int], machine: Machi
 def predict(of: Section, tiles: Tiles, room_bytes: int) -> float:
     """Cycles of one execution of a section with these tiles; far more where buffers would not fit."""
     read, held = _bytes(of, tiles)
-    pace = hbm_pace(of.machine)
+    pace = of.pace
     fill, _, direct, moved = _step(of, of.shape, 0, dict(of.sizes), tiles, read)
     busy = pace.cycles_for(moved)
     # While one loop fills, streams of the next run ahead, as far as the machine has room for them.
     ahead = pace.cycles_for(of.machine.prefetch_bytes) * (len([x for x in of.shape if isinstance(x, Nest)]) - 1)
     time = busy + max(0, pace.cycles_for(direct) + fill - busy - max(0, ahead))
-    return time * (1 + 10 * max(0, held - room_bytes) / room_bytes)
+    return time * (1 + 10 * max(0, held - room_bytes) / max(1, room_bytes))
 
 
 def _bytes(of: Section, tiles: Tiles) -> tuple[dict[int, int], int]:
     """Bytes from off-chip memory in one step of each loop (0: outside all), and bytes that buffers hold."""
     read: dict[int, int] = {}
     held = 0
-    makers = {asked.node.writes for asked in of.nodes.values()}
-    for name, asked in of.nodes.items():
-        path = of.paths[name]
-        reads, _ = asked.touched(of.tile_sizes(path, tiles))
-        held += (2 if of.kept[name] else 1) * asked.touched(of.tile_sizes(of.kept[name], tiles))[1]
-        for tensor, dims, tile_bytes in zip(asked.node.reads, asked.read_dims, reads, strict=True):
-            if tensor not in makers or asked.graph.tensor_named[tensor].shares:
-                cutting = [nest for nest in path if nest.dim in dims]
-                at = cutting[-1].key if cutting else 0
-                read[at] = read.get(at, 0) + tile_bytes
-                held += (2 if cutting else 1) * tile_bytes
+    for name in of.nodes:
+        path, kept = of.paths[name], of.kept[name]
+        reads, out = of.touched(name, of.tile_sizes(path, tiles))
+        if kept is not path:
+            out = of.touched(name, of.tile_sizes(kept, tiles))[1]
+        held += (2 if kept else 1) * out
+        for number, at in of.outside[name]:
+            read[at] = read.get(at, 0) + reads[number]
+            held += (2 if at else 1) * reads[number]
     return read, held
 
 
@@ -144,7 +168,7 @@ def _step(
             extent = tiles[item.key]
             inner = _step(of, item.body, item.key, {**sizes, item.dim: extent}, tiles, read)
             trips = -(-of.sizes[item.dim] // extent)
-            took = _loop(inner, trips, of.machine)
+            took = _loop(of, inner, trips)
             slowest = max(slowest, trips * inner[1])
             moved += trips * inner[3]
         else:
@@ -154,11 +178,11 @@ def _step(
     return max(ends, default=0), slowest, direct, moved
 
 
-def _loop(body: tuple[int, int, int, int], trips: int, machine: Machine) -> int:
+def _loop(of: Section, body: tuple[int, int, int, int], trips: int) -> int:
     """A stream's two slots must cover the memory's latency: with less bytes a step, latency is what it takes."""
     fill, slowest, direct, moved = body
-    pace = hbm_pace(machine)
-    least = -(-machine.hbm_latency_cycles // 2) if direct else 0
+    pace = of.pace
+    least = -(-of.machine.hbm_latency_cycles // 2) if direct else 0
     return pace.cycles_for(direct) + fill + (trips - 1) * max(slowest, pace.cycles_for(moved), least)
 
 

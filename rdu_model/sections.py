@@ -1,12 +1,13 @@
 """Sections: as much of a block as the fabric holds at once is one; a block that needs more is cut.
 
-A cut costs one call and its tensors twice in off-chip bytes: written by one section, read by the next. Of all ways to
-cut into sections that fit, the one of least cost is taken.
+A cut costs one call and its tensors twice in off-chip bytes: written by one section, read by the next. Sections are as
+long as they fit, or end where fewer bytes cross, whichever costs less to the end of the block.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 from patterns.count import node_dims, tensor_bytes
 from patterns.errors import DoesNotFit
@@ -20,7 +21,7 @@ from rdu_model.machine import Machine, hbm_pace, usable_pcus
 from rdu_model.parallelize import Load, allocate
 from rdu_model.pipe import Metapipe, Stage
 from rdu_model.price import grid
-from rdu_model.tiling import shape_section, without_single_steps
+from rdu_model.tiling import choose_tiles, shape_section, without_single_steps
 
 # How often tiles are chosen again, with less room to plan with, when the buffers turn out too large.
 ATTEMPTS = 5
@@ -44,8 +45,9 @@ def build(piece: Piece, machine: Machine) -> Section | Shortage:
     name = piece.block.name if len(wanted) == len(piece.block.nodes) else f"{piece.block.name}.{piece.nodes[0]}"
     room = machine.pmus * machine.pmu_bytes
     best: Section | None = None
+    shaped = shape_section(list(asked.values()), piece.graph.sizes, machine)
     for _ in range(ATTEMPTS):
-        shaped, tiles = shape_section(list(asked.values()), piece.graph.sizes, machine, room)
+        tiles = choose_tiles(shaped, room)
         shape = without_single_steps(shaped.shape, piece.graph.sizes, tiles)
         metapipe = connect(name, piece.graph, piece.block, asked, shape, tiles, piece.iterations)
         built = spread_out(metapipe, machine, piece.members, asked)
@@ -103,30 +105,39 @@ def cut(piece: Piece, machine: Machine, call_cycles: int) -> tuple[tuple[Section
 
 @dataclass(frozen=True)
 class _Cutting:
-    """Finds the cheapest cuts: sections from every place that can be reached, as long as they fit."""
+    """Finds cheap cuts: from each place that is reached, the longest section that fits, and the cheapest to end it."""
 
     piece: Piece
     machine: Machine
     call_cycles: int
     built: dict[tuple[int, int], Section | Shortage] = field(default_factory=dict)
+    known: dict[int, tuple[int, tuple[int, ...]]] = field(default_factory=dict)
 
     def best(self) -> tuple[Section, ...]:
-        """The sections of the cheapest way."""
-        nodes = self.piece.nodes
-        cost: dict[int, tuple[int, int]] = {len(nodes): (0, len(nodes))}
-        furthest = [self._furthest(start) for start in range(len(nodes))]
-        for start in reversed(range(len(nodes))):
-            ends = [end for end in range(start + 1, furthest[start] + 1) if self._fits(start, end)]
-            cost[start] = min((self.call_cycles + self._edge(end) + cost[end][0], -end) for end in ends)
-            cost[start] = (cost[start][0], -cost[start][1])
-        sections, start = [], 0
-        while start < len(nodes):
-            end = cost[start][1]
-            found = self._section(start, end)
-            assert isinstance(found, Section)
-            sections.append(found)
-            start = end
-        return tuple(sections)
+        """The sections of the cheapest way that was found."""
+        _, ends = self._from(0)
+        found = [self._section(start, end) for start, end in pairwise((0, *ends))]
+        return tuple(section for section in found if isinstance(section, Section))
+
+    def _from(self, start: int) -> tuple[int, tuple[int, ...]]:
+        """The least cycles of calls and cut edges from a node on, and where its sections end."""
+        if start == len(self.piece.nodes):
+            return 0, ()
+        if start not in self.known:
+            ways = []
+            for end in self._ends(start):
+                cycles, ends = self._from(end)
+                ways.append((self.call_cycles + self._edge(end) + cycles, (end, *ends)))
+            self.known[start] = min(ways)
+        return self.known[start]
+
+    def _ends(self, start: int) -> list[int]:
+        """Where a section that starts here may end: as late as it fits, or where the fewest bytes cross."""
+        furthest = self._furthest(start)
+        if furthest == len(self.piece.nodes):
+            return [furthest]
+        cheapest = min(range(furthest, start, -1), key=self._edge)
+        return [furthest, cheapest] if cheapest != furthest and self._fits(start, cheapest) else [furthest]
 
     def _section(self, start: int, end: int) -> Section | Shortage:
         if (start, end) not in self.built:
@@ -138,18 +149,18 @@ class _Cutting:
         return isinstance(self._section(start, end), Section)
 
     def _furthest(self, start: int) -> int:
-        """The longest section from here, by doubling and halving: what fits, fits with fewer nodes as a rule."""
-        alone = self._section(start, start + 1)
-        if isinstance(alone, Shortage):
-            raise refuse(self.piece.graph, alone, f"alone in a section of {self.machine.name}")
-        fits, fails = start + 1, len(self.piece.nodes) + 1
-        step = 1
-        while fits < len(self.piece.nodes) and fails - fits > 1:
-            end = min(fits + step, len(self.piece.nodes), fails - 1)
+        """The longest section from here, by halving: what fits, fits with fewer nodes as a rule."""
+        fits, fails = start, len(self.piece.nodes) + 1
+        while fails - fits > 1:
+            end = (fits + fails) // 2 if fits > start or fails <= len(self.piece.nodes) else len(self.piece.nodes)
             if self._fits(start, end):
-                fits, step = end, 2 * step
+                fits = end
             else:
-                fails, step = end, max(1, (end - fits) // 2)
+                fails = end
+        if fits == start:
+            alone = self._section(start, start + 1)
+            assert isinstance(alone, Shortage)
+            raise refuse(self.piece.graph, alone, f"alone in a section of {self.machine.name}")
         return fits
 
     def _edge(self, at: int) -> int:
@@ -167,11 +178,12 @@ def refuse(graph: Graph, lack: Shortage, where: str) -> DoesNotFit:
     """The error for a node that cannot be where it has to be."""
     node = next(node for _, node in graph.nodes() if node.name == lack.node)
     greatest = max(node_dims(graph, node), key=lambda dim: graph.sizes[dim])
+    smaller = f"its part is {lack.most:,} of them; a smaller extent of {greatest!r} (now {graph.sizes[greatest]:,}) or "
+    each = "a buffer takes at least one; " if lack.resource == "PMUs" else "a stage takes at least one; "
     return DoesNotFit(
         f"node {lack.node!r} ({where})",
         lack.resource,
         lack.needed,
         lack.available,
-        f"its part is {lack.most:,} of them; a smaller extent of {greatest!r} (now {graph.sizes[greatest]:,}), "
-        f"more sockets, or a machine with more {lack.resource} would help",
+        f"{smaller if lack.most > 1 else each}a machine with more {lack.resource} would help",
     )

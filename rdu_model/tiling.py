@@ -22,17 +22,11 @@ MOST_TILE_SIZES = 14
 NEARLY = 0.005
 
 
-def shape_section(
-    nodes: Sequence[Asked], sizes: Mapping[str, int], machine: Machine, room_bytes: int
-) -> tuple[Section, dict[int, int]]:
-    """How the nodes nest, and the extent of each nest's tiles: the whole dim where a loop gains nothing.
-
-    room_bytes: what buffers may take by prediction.
-    """
+def shape_section(nodes: Sequence[Asked], sizes: Mapping[str, int], machine: Machine) -> Section:
+    """How the nodes of a section nest."""
     by_name = {asked.node.name: asked for asked in nodes}
     weight = {name: _weight(asked, sizes, machine) for name, asked in by_name.items()}
-    found = section(by_name, nest(nodes, sizes, weight), sizes, machine)
-    return found, _choose(found, room_bytes)
+    return section(by_name, nest(nodes, sizes, weight), sizes, machine)
 
 
 def _weight(asked: Asked, sizes: Mapping[str, int], machine: Machine) -> float:
@@ -50,7 +44,11 @@ def _weight(asked: Asked, sizes: Mapping[str, int], machine: Machine) -> float:
     )
 
 
-def _choose(of: Section, room_bytes: int) -> dict[int, int]:
+def choose_tiles(of: Section, room_bytes: int) -> dict[int, int]:
+    """The extent of each nest's tiles: the whole dim where a loop gains nothing.
+
+    room_bytes: what buffers may take by prediction.
+    """
     nests = all_nests(of.shape)
     tiles = {loop.key: of.sizes[loop.dim] for loop in nests}
     for _ in range(ROUNDS):

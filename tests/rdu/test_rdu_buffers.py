@@ -7,14 +7,14 @@ from fractions import Fraction
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
+from patterns.library import workload
 from rdu_model import Metapipeline, load_machine
 from rdu_model.buffers import Shortage, pmus_for
 from rdu_model.flow import take_apart
 from rdu_model.metapipe import steps_of
 from rdu_model.pipe import Metapipe
 from rdu_model.sections import Section, spread_out
-
-from patterns.library import workload
 
 SN40L = load_machine("sn40l")
 

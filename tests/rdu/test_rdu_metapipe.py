@@ -6,14 +6,14 @@ import dataclasses
 
 import numpy as np
 import pytest
-from rdu_model import Metapipeline, load_machine, lower_metapipe
-from rdu_model.metapipe import steps_of
-from rdu_model.pipe import Load, Metapipe, Pipe, Stage, Store
 
 from patterns.errors import UserError
 from patterns.execute import execute
 from patterns.pipeline.simulate import simulate
 from patterns.pipeline.timeline import Timeline
+from rdu_model import Metapipeline, load_machine, lower_metapipe
+from rdu_model.metapipe import steps_of
+from rdu_model.pipe import Load, Metapipe, Pipe, Stage, Store
 
 
 def nested_matmul(m: int, n: int, k: int, *, pcus: int = 0, drain: bool = False) -> Metapipe:
@@ -93,7 +93,7 @@ def test_draining_costs_the_fill_of_every_outer_step() -> None:
 
 def test_on_sn40l_near_the_closed_form() -> None:
     # B: 512 KiB through 4 x 64 B/cycle = 2048 cycles, usable 170 later. Multiply: 16 x 8 blocks of 2048 cycles on 128
-    # PCUs, + 12. Two slots of B: a tile takes (2048 + 170 + 2060) / 2 = 2139 cycles. Fill: A is 2 MiB at 64 B/cycle, + 170.
+    # PCUs, + 12. Two slots of B: a tile takes (2048 + 170 + 2060) / 2 = 2139 cycles. Fill: A, 2 MiB at 64, + 170.
     timeline = run(nested_matmul(4096, 4096, 4096), "sn40l")
     closed = 32768 + 170 + 1024 * 2139
     # Each later tile of A holds HBM for 1589 cycles in the way of B: at most so much is lost, 15 times.

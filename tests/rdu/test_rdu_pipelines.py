@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from rdu_model import Metapipeline, load_machine, lower, lower_metapipe
-from rdu_model.flow import take_apart
-from rdu_model.pipe import Metapipe
 
 from patterns.errors import Deadlock
 from patterns.pipeline.program import Program
 from patterns.pipeline.simulate import simulate
 from patterns.read import parse_graph
+from rdu_model import Metapipeline, load_machine, lower, lower_metapipe
+from rdu_model.flow import take_apart
+from rdu_model.pipe import Metapipe
 
 # Memories that move a tile in one cycle, so that stages are all there is to see.
 FAST = load_machine(

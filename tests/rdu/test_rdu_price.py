@@ -8,6 +8,7 @@ from math import prod
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from rdu_model.ask import ask
 from rdu_model.machine import load_machine
 from rdu_model.metapipe import Metapipeline

@@ -1,0 +1,138 @@
+"""Sections: where a block is cut that is too large for the fabric, and what fits nowhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from patterns.errors import DoesNotFit
+from patterns.evaluate import evaluate, random_arrays
+from patterns.execute import execute
+from patterns.library import workload
+from patterns.plan import Plan
+from patterns.read import parse_graph
+from rdu_model import Metapipeline, load_machine, lower, lower_metapipe
+
+# Eight maps and in the middle a sum and what spreads it again: a chain whose narrow place is behind the sum.
+CHAIN = """
+name: chain
+extents: {n: 64, m: 64}
+tensors:
+  x: {dims: [n, m], dtype: bf16, role: input}
+  b: {dims: [n, m], dtype: bf16, role: input}
+  y: {dims: [n, m], dtype: bf16, role: output}
+nodes:
+  a1: {kind: map, fn: neg, reads: [x]}
+  a2: {kind: map, fn: abs, reads: [a1]}
+  a3: {kind: map, fn: square, reads: [a2]}
+  s:  {kind: reduce, fn: sum, reads: [a3], over: [n, m]}
+  r:  {kind: map, fn: neg, reads: [s]}
+  z:  {kind: zip, fn: mul, reads: [b, r]}
+  z2: {kind: map, fn: neg, reads: [z]}
+  y:  {kind: map, fn: abs, reads: [z2]}
+"""
+
+
+def chain_on(pmus: int) -> Plan:
+    """The chain on unit with so many PMUs, which one tile of each buffer fits."""
+    return lower(parse_graph(CHAIN, "chain.yaml", {}), load_machine("unit", {"pmus": str(pmus)}), mode="fused")
+
+
+def test_what_fits_is_one_section() -> None:
+    plan = chain_on(256)
+    assert [call.nodes for call in plan.calls] == [("a1", "a2", "a3", "s", "r", "z", "z2", "y")]
+    assert plan.refusals == ()
+
+
+def test_a_cut_is_where_the_fewest_bytes_cross() -> None:
+    # Nine buffers in one section, each a PMU. With seven it must be cut, and s or r are two bytes, all others 8 KiB.
+    plan = chain_on(7)
+    assert len(plan.calls) == 2
+    assert plan.calls[0].nodes in (("a1", "a2", "a3", "s"), ("a1", "a2", "a3", "s", "r"))
+    whole, cut = (sum(dict(call.work)["hbm_bytes"] for call in p.calls) for p in (chain_on(256), plan))
+    assert cut == whole + 2 * 2
+    assert "cut into 2 sections: one section needs" in plan.refusals[0].reason
+    assert "one of 2 sections" in plan.calls[0].reason
+
+
+def test_fewer_pmus_mean_more_sections_and_the_same_numbers() -> None:
+    plan = chain_on(4)
+    assert len(plan.calls) > 2
+    arrays = random_arrays(plan.graph, 0)
+    np.testing.assert_allclose(execute(plan, arrays)["y"], evaluate(plan.graph, arrays)["y"])
+
+
+def test_pcus_run_out_too() -> None:
+    # One PCU for each stage at least: 8 stages in sections of at most 3.
+    plan = lower(parse_graph(CHAIN, "chain.yaml", {}), load_machine("unit", {"pcus": "3"}), mode="fused")
+    assert [len(call.nodes) <= 3 for call in plan.calls] == [True, True, True]
+    assert "PCUs" in plan.refusals[0].reason
+
+
+def test_a_loop_needs_its_whole_block_in_one_section() -> None:
+    small = {
+        "layers": "3",
+        "hidden": "64",
+        "model_heads": "4",
+        "model_kv_heads": "2",
+        "model_ffn": "96",
+        "model_vocabulary": "50",
+        "context": "16",
+    }
+    graph = workload("llama", overrides=small)
+    plan = lower(graph, load_machine("unit", {"pmus": "40"}), mode="looped")
+    layer = [call for call in plan.calls if call.block == "decoder"]
+    assert len(layer) > 1
+    assert {(call.count, call.iterations) for call in layer} == {(3, 1)}
+    reasons = [refusal.reason for refusal in plan.refusals]
+    assert any(reason.startswith("not looped: one section needs") for reason in reasons)
+    arrays = random_arrays(graph, 0)
+    found, expected = execute(plan, arrays), evaluate(graph, arrays)
+    assert (found["next_token"] == expected["next_token"]).all()
+
+
+def test_fixed_pcus_that_are_too_many() -> None:
+    # Three stages of 400, 500 and 300 PCUs on 1040, of which 936 can be used.
+    p = Metapipeline("three")
+    x, y = p.input_region("x", "t", (4096,)), p.output_region("y", "t", (4096,))
+    tile = p.load_tile(x, (4096,))
+    for pcus in (400, 500, 300):
+        tile = p.map("neg", tile, pcus=pcus)
+    p.store_tile(y, tile)
+    with pytest.raises(DoesNotFit, match=r"neg_2.*needs 1,200 PCUs, there is 936; its part is 500 of them"):
+        lower_metapipe(p.build(), load_machine("sn40l"))
+
+
+ROLLED = """
+name: rolled
+extents: {rows: 4, n: 64000000}
+tensors:
+  x: {dims: [rows, n], dtype: bf16, role: input}
+  y: {dims: [rows, n], dtype: bf16, role: output}
+nodes:
+  shifted: {kind: buffer, fn: roll, reads: [x], along: n, by: 1}
+  y:       {kind: zip, fn: add, reads: [x, shifted]}
+"""
+
+
+def test_a_graph_that_fits_no_section(golden: Callable[[str, str], None]) -> None:
+    # To roll a row all of it must be there: 128 MB in PMUs of 16 MiB.
+    with pytest.raises(DoesNotFit) as caught:
+        lower(parse_graph(ROLLED, "rolled.yaml", {}), load_machine("unit"), mode="fused")
+    golden("rdu/fits_no_section.txt", f"{caught.value}\n")
+
+
+def test_a_fabric_with_fewer_pmus_than_a_node_has_buffers() -> None:
+    with pytest.raises(DoesNotFit, match=r"node 'y' .*needs 3 PMUs, there is 2; a buffer takes at least one"):
+        lower(workload("softmax"), load_machine("unit", {"pmus": "2"}), mode="fused")
+
+
+def test_weights_that_do_not_fit_a_socket(golden: Callable[[str, str], None]) -> None:
+    graph = workload("llama-3.1-70b", context=4096)
+    with pytest.raises(DoesNotFit) as caught:
+        lower(graph, load_machine("sn40l"))
+    golden("rdu/weights_do_not_fit.txt", f"{caught.value}\n")
+    # 141 GB over 4 sockets fit.
+    lower(workload("llama-3.1-70b", context=4096, members=4), load_machine("sn40l"), members=4)
