@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from patterns.pipeline.instructions import Instructions, LoopSite
 from patterns.pipeline.state import ENDED, NEVER, RunState
 
@@ -17,11 +19,11 @@ class Bursts:
     """The run looks if role `watched` has passed `due` loop boundaries, or after `resume` steps."""
 
     def __init__(self, state: RunState, instructions: list[Instructions], allowed: bool) -> None:
-        self.watched = 0
-        self.due = NEVER
-        self.resume = 0 if allowed and state.left else NEVER
         self._state = state
         self._loops = [_iterations(code.loops) for code in instructions]
+        self.watched = max(range(len(instructions)), key=lambda role: _boundaries(instructions[role].loops), default=0)
+        self.due = NEVER
+        self.resume = 0 if allowed and state.left else NEVER
         self._passed = [0] * len(instructions)
         self._length = FIRST_BURST
         self._ahead = 0  # looks left in this burst
@@ -56,6 +58,7 @@ class Bursts:
         self.due, self.resume = self._state.passes[self.watched] + 1, executed + PATIENCE
 
     def _watch(self) -> None:
+        """Watch the role with most iterations left of those that passed boundaries since this was asked last."""
         passes = self._state.passes
         moving = [role for role, passed in enumerate(passes) if passed != self._passed[role] and passed < ENDED]
         if moving:
@@ -66,11 +69,21 @@ class Bursts:
         return sum(self._state.left[counter] * iterations for counter, iterations in self._loops[role])
 
 
+def _boundaries(loops: list[LoopSite]) -> int:
+    """How many loop boundaries a role passes in all."""
+    return sum(prod(outer.op.count for outer in loops if _within(loop, outer)) for loop in loops)
+
+
+def _within(loop: LoopSite, outer: LoopSite) -> bool:
+    return outer.first <= loop.first and loop.last <= outer.last
+
+
 def _iterations(loops: list[LoopSite]) -> tuple[tuple[int, int], ...]:
     """For each loop its counter, and the boundaries passed in one trip, inner loops included."""
-    found: dict[int, int] = {}
-    for loop in reversed(loops):  # inner loops first
-        inside = [inner for inner in loops if loop.first <= inner.first and inner.last < loop.last]
-        direct = [i for i in inside if not any(o is not i and o.first <= i.first and i.last < o.last for o in inside)]
-        found[loop.counter] = 1 + sum(inner.op.count * found[inner.counter] for inner in direct)
+    found = {}
+    for loop in loops:
+        inside = [inner for inner in loops if inner is not loop and _within(inner, loop)]
+        found[loop.counter] = 1 + sum(
+            prod(between.op.count for between in inside if _within(inner, between)) for inner in inside
+        )
     return tuple(found.items())

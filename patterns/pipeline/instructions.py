@@ -1,7 +1,7 @@
 """The flat form of a role's script: a list of steps.
 
-A step is a function of the cycle that does one op and returns the index of the next step, or BLOCKED: the role then
-comes back to this step when it is woken. A Run blocks always; the end of its work moves the role on.
+A step is a function of the cycle that does one op and returns the index of the next step; or BLOCKED, and the role
+comes back to this step when it is woken; or HOLDING, when it asked for a Run, whose end moves the role on.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from patterns.pipeline.script import Loop, Op
 from patterns.pipeline.state import Acquired, BarrierState, ChannelState, HandleState, RunState, UnitState
 
-BLOCKED = -1
+BLOCKED, HOLDING = -1, -2
 Step = Callable[[int], int]
 
 

@@ -23,6 +23,7 @@ class Signer:
         channels = state.channels
         self._acquired = [(channels[channel], tiles) for (_, channel), tiles in state.acquired.items()]
         self._held = [(channels[channel], tiles) for (_, channel, _), tiles in state.held.items()]
+        self._oldest = [0] * len(channels)  # by channel: a tile before which all are released
         self._handles = list(state.handles.values())
         self._awaits = [
             (barrier, code.role, _last_await(code, barrier_name.name))
@@ -38,8 +39,8 @@ class Signer:
         _add_events(values, sorted(state.events), now)
         for unit in state.units:
             _add_unit(values, unit, now)
-        for channel in state.channels:
-            _add_channel(values, channel)
+        for index, channel in enumerate(state.channels):
+            self._oldest[index] = _add_channel(values, channel, self._oldest[index])
         for channel, acquired in self._acquired:
             values.append(acquired.issued)
             _add_tiles(values, channel, acquired.tiles)
@@ -86,9 +87,10 @@ def _add_unit(values: list[int], unit: UnitState, now: int) -> None:
             _add_bound(values, later, later_bound)
 
 
-def _add_channel(values: list[int], channel: ChannelState) -> None:
+def _add_channel(values: list[int], channel: ChannelState, oldest: int) -> int:
+    """The oldest tile that is not released; `oldest` is one that is no later."""
     made, slots, unread = channel.made, channel.slots, channel.unread
-    first = max(made - slots, 0)
+    first = max(made - slots, oldest)
     while first < made and not unread[first % slots]:
         first += 1
     values.append(made - first)
@@ -97,6 +99,7 @@ def _add_channel(values: list[int], channel: ChannelState) -> None:
         begin, end = first % slots, made % slots
         values += _between(unread, begin, end)
         values += _between(channel.missing, begin, end)
+    return first
 
 
 def _between(ring: list[int], begin: int, end: int) -> list[int]:

@@ -13,7 +13,7 @@ from heapq import heapify, heappop, heappush
 from patterns.pipeline.causes import Record, make_spans
 from patterns.pipeline.check import check
 from patterns.pipeline.deadlock import explain
-from patterns.pipeline.instructions import Instructions
+from patterns.pipeline.instructions import HOLDING, Instructions
 from patterns.pipeline.jump import Jumper
 from patterns.pipeline.program import Program
 from patterns.pipeline.state import Event, RunState, UnitState
@@ -77,6 +77,8 @@ class Simulation:
                 code, pc = steps[role], pcs[role]
                 while (following := code[pc](now)) >= 0:
                     pc = following
+                    executed += 1
+                if following == HOLDING:
                     executed += 1
                 pcs[role], since[role], sort[role] = pc, now, sorts[role][pc]
                 if later and not ready:

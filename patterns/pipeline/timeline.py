@@ -19,9 +19,11 @@ from typing import NamedTuple
 class Span(NamedTuple):
     """One use of a unit, in stepped cycles. (A NamedTuple: runs have very many, and a dataclass takes thrice as long.)
 
-    ready: the role asked. start, end: the unit was held [start, end). usable: end of its latency (>= end).
+    ready: its request came to the unit (from the role, or from its line when the one before was taken). start, end:
+    the unit was held [start, end). usable: end of its latency (>= end).
     cause: index of the span that this one waited for last (its unit's earlier holder, the producer of its tile, the
-    reader that freed its slot, the role's own op before it); -1 for none.
+    reader that freed its slot, the role's own op before it), which ends or becomes usable in the cycle in which this
+    one starts; -1 for none, in cycle 0.
     """
 
     role: str

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from heapq import heappush
 from typing import Any
 
-from patterns.pipeline.instructions import BLOCKED, Instructions
+from patterns.pipeline.instructions import HOLDING, Instructions
 from patterns.pipeline.script import Effect, Fill, Free, Run, Signal, Start
 from patterns.pipeline.state import Anchor, Applied, Work
 
@@ -22,13 +22,13 @@ def emit_run(code: Instructions, op: Run) -> None:
     def run(now: int) -> int:
         if asked[role]:
             line.append((work, ()))
-            return BLOCKED
+            return HOLDING
         asked[role] = True
         heappush(queue, (now, role, work, (), cause[role]))
         if not unit.touched:
             unit.touched = True
             touched.append(unit)
-        return BLOCKED
+        return HOLDING
 
     code.add(op, run, f"unit {op.unit}")
 

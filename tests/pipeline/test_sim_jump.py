@@ -188,6 +188,16 @@ def test_nested_loops_jump_at_every_level() -> None:
     )
 
 
+def test_a_role_without_loops_may_be_listed_first() -> None:
+    busy = program((Run("x", 1000),), (Loop(10**6, (Run("y", 3),)),))
+    assert simulate(busy).steps < 3000
+
+
+def test_steps_are_all_ops_and_loop_boundaries() -> None:
+    # Each trip: three ops and one boundary in each role; each role enters its loop.
+    assert simulate(program((Loop(9, MAKE),), (Loop(9, USE),)), jump=False).steps == 9 * 8 + 2
+
+
 def test_what_never_repeats_is_not_jumped() -> None:
     running_ahead = program((Loop(3000, MAKE),), (Loop(3000, USE),), slots=3000)
     timeline = simulate(running_ahead)
