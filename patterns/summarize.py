@@ -15,7 +15,8 @@ from typing import get_args
 
 from patterns.count import compulsory, graph_demand
 from patterns.graph import Graph
-from patterns.pipeline.overlap import account
+from patterns.pipeline.bounds import limiting_unit
+from patterns.pipeline.overlap import EXPOSED, account
 from patterns.pipeline.program import Program
 from patterns.pipeline.timeline import Timeline
 from patterns.pipeline.waterfall import explain
@@ -105,8 +106,23 @@ def _call_sums(execution: Execution) -> list[CallSums]:
         if key not in read:
             read[key] = account(call.program, run.timeline), explain(call.program, run.timeline)
         overlap, waterfall = (_to_ps(parts, run) for parts in read[key])
-        sums.append(CallSums(call, run.duration_ps, overlap, waterfall))
+        sums.append(CallSums(call, run.duration_ps, overlap, _named(waterfall, call, execution.plan)))
     return sums
+
+
+def _named(waterfall: Parts, call: Call, plan: Plan) -> Parts:
+    """The waterfall of a call that issuing, synchronising or launching limits, its excess named so.
+
+    The limiting unit's work is what keeps the call from being shorter. Where that unit does no work of the graph, only
+    as much of it counts as work as the graph's work takes; the rest is what the unit is for.
+    """
+    name = EXPOSED[limiting_unit(call.program).unit_class] if call.program.units else ""
+    if name not in _CALL_OR_GAP_STEPS:
+        return waterfall
+    needed = int(max(picoseconds(call.work, plan.rates.achievable_by_resource).values(), default=0))
+    parts = dict(waterfall)
+    excess = max(0, parts["work"] - needed)
+    return tuple((parts | {"work": parts["work"] - excess, name: parts[name] + excess}).items())
 
 
 def _to_ps(parts: Parts, run: CallRun) -> Parts:

@@ -9,7 +9,8 @@ from random import Random
 import pytest
 
 from patterns.count import compulsory, graph_demand
-from patterns.pipeline.program import UNIT_CLASSES
+from patterns.pipeline.program import UNIT_CLASSES, Program, Role, Unit
+from patterns.pipeline.script import Run
 from patterns.plan import Call, LaunchCost, Plan, Rates, Tiling
 from patterns.report import OVERLAP_PARTS, WATERFALL_PARTS, CallCount, Report
 from patterns.run import run_plan
@@ -139,6 +140,18 @@ def test_the_laws_hold_for_random_plans(seed: int) -> None:
     report = summarize(run_plan(replace(with_calls(*calls), launch=cost, rates=slow)))
     holds(report)
     assert {name for name, _ in report.utilization} <= set(UNIT_CLASSES)
+
+
+def test_a_call_that_its_launch_limits_is_not_called_imbalanced() -> None:
+    units = (Unit("ramp", "launch"), Unit("mem", "memory"))
+    short = Program("short", units, (), (Role("warp", (Run("ramp", 500, "ramp"), Run("mem", 100, "load"))),))
+    report = summarize(run_plan(with_calls(LAYER_CALL, replace(HEAD_CALL, program=short))))
+    holds(report)
+    parts = dict(report.waterfall_ps)
+    # 100 bytes need 125 ps at the achievable rate: that much of the ramp's 500 ps counts as their work.
+    achievable = int(Fraction(4 * 280) / Fraction(0.95) + Fraction(100) / Fraction(0.8))
+    assert parts["imbalance"] == 4 * 300 + 125 - achievable
+    assert parts["launch"] == 100 + 500 - 125
 
 
 def test_work_that_takes_longer_than_the_limiting_unit_leaves_no_negative_step() -> None:
