@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import prod
 
 import numpy as np
 import pytest
@@ -13,9 +14,12 @@ from patterns.evaluate import evaluate, random_arrays
 from patterns.execute import execute
 from patterns.graph import Graph
 from patterns.library import workload
+from patterns.pipeline.script import Run, Start
+from patterns.pipeline.uses import flat_ops
 from patterns.plan import Plan, Tile, Tiling
 from patterns.run import run_plan
 from patterns.summarize import summarize
+from patterns.tiles import level_of, paths
 from rdu_model import load_machine, lower, mode_names
 from rdu_model.machine import Machine
 
@@ -96,6 +100,23 @@ def test_calls_say_what_their_programs_do(graph: str, machine: str, mode: str) -
     report = summarize(execution)
     assert min(amount for _, amount in report.waterfall_ps) >= 0
     assert report.bound_ps <= report.time_ps
+
+
+@pytest.mark.parametrize("mode", mode_names())
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("graph", GRAPHS)
+def test_a_stage_works_once_for_every_tile(graph: str, machine: str, mode: str) -> None:
+    plan = plan_of(graph, machine, mode)
+    for call in plan.calls:
+        nodes = {node.name: node for node in plan.graph.block_named[call.block].nodes}
+        around = paths(level_of(call.tiling, tuple(nodes[name] for name in call.nodes)))
+        tiles = {
+            node.name: prod(-(-plan.graph.sizes[loop.dim] // loop.extent) for loop in loops) for node, loops in around
+        }
+        for role in call.program.roles:
+            if role.name in nodes:
+                runs = sum(times for op, times in flat_ops(role.script) if isinstance(op, Run | Start))
+                assert runs == tiles[role.name] * call.iterations, (call.name, role.name)
 
 
 @pytest.mark.parametrize("mode", mode_names())
