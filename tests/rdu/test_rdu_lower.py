@@ -19,7 +19,6 @@ from patterns.pipeline.uses import flat_ops
 from patterns.plan import Plan, Tile, Tiling
 from patterns.run import run_plan
 from patterns.summarize import summarize
-from patterns.tiles import level_of, paths
 from rdu_model import load_machine, lower, mode_names
 from rdu_model.machine import Machine
 
@@ -62,6 +61,13 @@ def graph_named(name: str) -> Graph:
 def loops_of(tiling: Tiling) -> list[Tile]:
     """Every loop of a tiling."""
     return [*tiling.loops, *(tile for nest in tiling.nests for tile in loops_of(nest.tiling))]
+
+
+def tiles_of(tiling: Tiling, nodes: tuple[str, ...], sizes: Mapping[str, int]) -> dict[str, int]:
+    """How many tiles each node has."""
+    outer = prod(-(-sizes[tile.dim] // tile.extent) for tile in tiling.loops)
+    inner = {name: n for nest in tiling.nests for name, n in tiles_of(nest.tiling, nest.nodes, sizes).items()}
+    return {name: outer * inner.get(name, 1) for name in nodes}
 
 
 def plan_of(graph: str, machine: str, mode: str) -> Plan:
@@ -108,13 +114,9 @@ def test_calls_say_what_their_programs_do(graph: str, machine: str, mode: str) -
 def test_a_stage_works_once_for_every_tile(graph: str, machine: str, mode: str) -> None:
     plan = plan_of(graph, machine, mode)
     for call in plan.calls:
-        nodes = {node.name: node for node in plan.graph.block_named[call.block].nodes}
-        around = paths(level_of(call.tiling, tuple(nodes[name] for name in call.nodes)))
-        tiles = {
-            node.name: prod(-(-plan.graph.sizes[loop.dim] // loop.extent) for loop in loops) for node, loops in around
-        }
+        tiles = tiles_of(call.tiling, call.nodes, plan.graph.sizes)
         for role in call.program.roles:
-            if role.name in nodes:
+            if role.name in tiles:
                 runs = sum(times for op, times in flat_ops(role.script) if isinstance(op, Run | Start))
                 assert runs == tiles[role.name] * call.iterations, (call.name, role.name)
 
