@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 )
 @number("--members", 1, default=1, show_default=True, help="How many machines, tensor parallel.")
 @mapping_options
-@click.option("--call", "call_name", default="", help="Show this call: its listing and its time line.")
+@click.argument("call_name", metavar="[CALL]", default="")
 @number(
     "--cycles",
     0,
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 def command(call_name: str, cycles: int | None, cells: int, mode: str | None, members: int, **values: Any) -> None:
     """Show the graph of WORKLOAD: its nodes, their operations and bytes.
 
-    With a machine, show its plan: every call, the reason for it, and what was refused. With --call, or where the plan
-    has one call only, show that call as pseudo-code and what its units do over time.
+    With a machine, show its plan: every call, the reason for it, and what was refused. With a CALL of that plan, or
+    where it has one call only, show that call as pseudo-code and what its units do over time.
     """
     from experiments.text.page import show_page
 
@@ -43,7 +43,7 @@ def command(call_name: str, cycles: int | None, cells: int, mode: str | None, me
     if len(named) > 1:
         raise click.UsageError("one machine is shown at a time: give one of --machine, --gpu, --rdu")
     if not named and (call_name or mode):
-        raise click.UsageError("--call and --policy are of a plan: name a --machine")
+        raise click.UsageError("a CALL and --policy are of a plan: name a --machine")
     request = request_of(values)
     if named:
         show_page(plan_page(request, *named[0], mode or "", members, call_name, (cycles, cells)))

@@ -123,9 +123,14 @@ def headline_note(comparison: Comparison) -> str:
     gpu, rdu = starred["gpu"], starred["rdu"]
     fewer, faster = ratio_text(gpu.calls / rdu.calls), ratio_text(gpu.time_ps / rdu.time_ps)
     return (
-        f"* headline pair: {gpu.calls:,} calls operator by operator on the GPU, {rdu.calls:,} with repeated blocks"
-        f" looped on the RDU: {fewer} fewer calls, {faster} the speed."
+        f"* headline pair: {counted_calls(gpu.calls)} operator by operator on the GPU, {rdu.calls:,} with repeated"
+        f" blocks looped on the RDU: {fewer} fewer calls, {faster} the speed."
     )
+
+
+def counted_calls(number: int) -> str:
+    """'1 call', '3 calls'."""
+    return "1 call" if number == 1 else f"{number:,} calls"
 
 
 def bytes_table(reports: Sequence[Report]) -> Table:

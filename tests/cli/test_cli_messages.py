@@ -50,10 +50,10 @@ CASES = {
     "unknown_machine": "show softmax --machine h100_sxn",
     "no_section": "compare softmax --rdu sn40l --set rdu.pmus=1",
     "too_large_for_the_memory": "compare llama-3.1-405b",
-    "unknown_call": "show softmax --machine h100_sxm --call expp",
+    "unknown_call": "show softmax --machine h100_sxm expp",
     "machine_of_both_families": "show softmax --machine unit",
     "two_machines": "show softmax --gpu unit --rdu unit",
-    "call_without_machine": "show softmax --call e",
+    "call_without_machine": "show softmax e",
 }
 
 

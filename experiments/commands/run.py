@@ -1,0 +1,29 @@
+"""patternloom run: a study, by name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command
+@click.argument("study")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), default=Path("results"), show_default=True, help="Folder."
+)
+def command(study: str, output: Path) -> None:
+    """Run STUDY (see `patternloom list studies`), or all: tables, figures and a page in a folder of its name."""
+    from experiments.output import check_writable, write_folder
+    from experiments.study import run_study, study_named, study_names
+
+    names = study_names() if study == "all" else (study,)
+    for name in names:
+        study_named(name)
+        check_writable(output / name, folder=True)
+    for name in names:
+        click.echo(f"running {name} ...", err=True)
+        result = run_study(name)
+        written = write_folder(output / name, dict(result.files))
+        click.echo(f"{name}: {result.finding}")
+        click.echo("wrote " + ", ".join(map(str, written)), err=True)

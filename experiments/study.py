@@ -1,0 +1,73 @@
+"""A study: a question, the comparisons that answer it, and the sentence that their numbers support."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, cast
+
+from experiments.request import Request
+from patterns.plugin import load_module, modules
+
+if TYPE_CHECKING:
+    from experiments.compare import Comparison
+    from patterns.report import Report
+
+STUDIES = "experiments.studies"
+PAGE_WIDTH = 100
+
+
+@dataclass(frozen=True)
+class Study:
+    """One experiment, declared. `finding` makes its sentence from what was computed; figures are files in plot/."""
+
+    question: str
+    request: Request
+    finding: Callable[[Comparison], str]
+    figures: tuple[str, ...] = ("fusion", "overlap")
+
+
+@dataclass(frozen=True)
+class Result:
+    """A study that was run: its sentence, and its files by name."""
+
+    finding: str
+    files: tuple[tuple[str, bytes], ...]
+
+
+def study_names() -> tuple[str, ...]:
+    """Every study: the files in studies/."""
+    return modules(STUDIES)
+
+
+def study_named(name: str) -> Study:
+    """The study `name`. Raises UnknownName."""
+    return cast(Study, load_module(STUDIES, name, "study").STUDY)
+
+
+def run_study(name: str) -> Result:
+    """Run a study: its page, its resolved configuration, table (CSV, JSON) and figures. Raises UserErrors."""
+    from experiments.compare import compare
+    from experiments.export import reports_csv, reports_json
+    from experiments.picture import drawn
+    from experiments.text.comparison import comparison_parts
+    from experiments.text.page import page_text
+
+    study = study_named(name)
+    comparison = compare(study.request)
+    finding = study.finding(comparison)
+    page = page_text([study.question, finding, *comparison_parts(comparison)], PAGE_WIDTH)
+    texts = {
+        "page.txt": page + "\n",
+        "configuration.json": json.dumps({"study": name, "request": asdict(study.request)}, indent=2) + "\n",
+        "reports.csv": reports_csv(comparison.reports),
+        "reports.json": reports_json(comparison.reports),
+    }
+    files = {file: text.encode() for file, text in texts.items()} | drawn(comparison, study.figures)
+    return Result(finding, tuple(files.items()))
+
+
+def report_of(reports: Sequence[Report], mode: str) -> Report:
+    """The report of a mode, which the study has asked for."""
+    return next(report for report in reports if report.mode == mode)
