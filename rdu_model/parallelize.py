@@ -16,7 +16,7 @@ from rdu_model.price import Grid, fewest_pcus, spread
 
 
 @dataclass(frozen=True)
-class Load:
+class Task:
     """A stage: the grid of its tile, how many tiles it has, the phase in which it works ('' if there is only one)."""
 
     work: Grid
@@ -24,7 +24,7 @@ class Load:
     phase: str = ""
 
 
-def allocate(stages: Sequence[Load], pcus: int) -> tuple[int, ...]:
+def allocate(stages: Sequence[Task], pcus: int) -> tuple[int, ...]:
     """PCUs of each stage, at least 1 each; there are at least as many PCUs as stages.
 
     The slowest stage gets the fewest PCUs that make it faster, again and again; one that cannot be helped with what is
@@ -49,12 +49,12 @@ def allocate(stages: Sequence[Load], pcus: int) -> tuple[int, ...]:
     return tuple(given)
 
 
-def _weights(stages: Sequence[Load]) -> dict[str, float]:
+def _weights(stages: Sequence[Task]) -> dict[str, float]:
     work: dict[str, int] = {}
     for stage in stages:
         work[stage.phase] = work.get(stage.phase, 0) + stage.work.total_cycles * stage.tiles
     return {phase: 1 / sqrt(max(1, cycles)) for phase, cycles in work.items()}
 
 
-def _time(stage: Load, pcus: int) -> int:
+def _time(stage: Task, pcus: int) -> int:
     return prod(spread(stage.work.blocks, pcus)) * stage.work.block_cycles * stage.tiles

@@ -20,7 +20,7 @@ Path = tuple[Nest, ...]
 
 
 @dataclass(frozen=True)
-class Section:
+class Sketch:
     """What a prediction needs: the nodes, how they are nested, each node's share of the PCUs.
 
     paths: the nests around each node. kept: those that a node shares with all that read its result, so that a buffer
@@ -65,7 +65,7 @@ class Section:
         return {**self.sizes, **{nest.dim: tiles[nest.key] for nest in path}}
 
 
-def section(nodes: Mapping[str, Asked], shape: Shape, sizes: Mapping[str, int], machine: Machine) -> Section:
+def sketch(nodes: Mapping[str, Asked], shape: Shape, sizes: Mapping[str, int], machine: Machine) -> Sketch:
     """A nested section, ready for predictions."""
     paths = dict(_paths(shape))
     makers = {asked.node.writes: name for name, asked in nodes.items()}
@@ -79,7 +79,7 @@ def section(nodes: Mapping[str, Asked], shape: Shape, sizes: Mapping[str, int], 
             if read not in makers or asked.graph.tensor_named[read].shares:
                 cutting = [nest.key for nest in paths[name] if nest.dim in asked.read_dims[number]]
                 outside[name].append((number, cutting[-1] if cutting else 0))
-    return Section(
+    return Sketch(
         nodes=nodes,
         shape=shape,
         sizes=sizes,
@@ -126,7 +126,7 @@ def _shares(nodes: Mapping[str, Asked], sizes: Mapping[str, int], machine: Machi
     return {name: max(1, usable_pcus(machine) * work // total) for name, work in works.items()}
 
 
-def predict(of: Section, tiles: Tiles, room_bytes: int) -> float:
+def predict(of: Sketch, tiles: Tiles, room_bytes: int) -> float:
     """Cycles of one execution of a section with these tiles; far more where buffers would not fit."""
     read, held = _bytes(of, tiles)
     pace = of.pace
@@ -138,7 +138,7 @@ def predict(of: Section, tiles: Tiles, room_bytes: int) -> float:
     return time * (1 + 10 * max(0, held - room_bytes) / max(1, room_bytes))
 
 
-def _bytes(of: Section, tiles: Tiles) -> tuple[dict[int, int], int]:
+def _bytes(of: Sketch, tiles: Tiles) -> tuple[dict[int, int], int]:
     """Bytes from off-chip memory in one step of each loop (0: outside all), and bytes that buffers hold."""
     read: dict[int, int] = {}
     held = 0
@@ -155,7 +155,7 @@ def _bytes(of: Section, tiles: Tiles) -> tuple[dict[int, int], int]:
 
 
 def _step(
-    of: Section, shape: Shape, key: int, sizes: dict[str, int], tiles: Tiles, read: Mapping[int, int]
+    of: Sketch, shape: Shape, key: int, sizes: dict[str, int], tiles: Tiles, read: Mapping[int, int]
 ) -> tuple[int, int, int, int]:
     """Of one step of a loop: its fill (the longest path through the body), the cycles of its slowest stage, its own
     bytes from HBM, and those with loops inside. Loops inside stream on: they hold nobody up but with their stages.
@@ -178,7 +178,7 @@ def _step(
     return max(ends, default=0), slowest, direct, moved
 
 
-def _loop(of: Section, body: tuple[int, int, int, int], trips: int) -> int:
+def _loop(of: Sketch, body: tuple[int, int, int, int], trips: int) -> int:
     """A stream's two slots must cover the memory's latency: with less bytes a step, latency is what it takes."""
     fill, slowest, direct, moved = body
     pace = of.pace

@@ -18,7 +18,7 @@ from rdu_model.connect import connect
 from rdu_model.emit import Section
 from rdu_model.flow import Flow, take_apart
 from rdu_model.machine import Machine, hbm_pace, usable_pcus
-from rdu_model.parallelize import Load, allocate
+from rdu_model.parallelize import Task, allocate
 from rdu_model.pipe import Metapipe, Stage
 from rdu_model.price import grid
 from rdu_model.tiling import choose_tiles, shape_section, without_single_steps
@@ -77,11 +77,11 @@ def spread_out(
         greatest = max(stages, key=lambda name: stages[name].pcus)
         needed = len(free) + sum(given.values())
         return Shortage("PCUs", needed, usable_pcus(machine), greatest, max(1, stages[greatest].pcus))
-    loads = [
-        Load(grid(flow.asked[name], flow.sizes_at(name), machine), flow.tiles_of(name), flow.phase_of(name))
+    tasks = [
+        Task(grid(flow.asked[name], flow.sizes_at(name), machine), flow.tiles_of(name), flow.phase_of(name))
         for name in free
     ]
-    pcus = given | dict(zip(free, allocate(loads, left), strict=True))
+    pcus = given | dict(zip(free, allocate(tasks, left), strict=True))
     groups: dict[str, Group] = {name: group(flow, name, pcus.get(name, 0), machine) for name in stages}
     found = buffers(flow, groups, machine)
     if isinstance(found, Shortage):

@@ -13,7 +13,7 @@ from rdu_model.ask import Asked
 from rdu_model.machine import Machine, hbm_pace, macs_per_pcu, usable_pcus
 from rdu_model.nests import Nest, nest
 from rdu_model.pipe import ITERATION, Item, Pipe, Placed, Reorder, Stage, placed
-from rdu_model.predict import Section, Shape, all_nests, predict, section
+from rdu_model.predict import Shape, Sketch, all_nests, predict, sketch
 
 # How often the tiles of all loops are chosen again, given those of the others.
 ROUNDS = 2
@@ -22,11 +22,11 @@ MOST_TILE_SIZES = 14
 NEARLY = 0.005
 
 
-def shape_section(nodes: Sequence[Asked], sizes: Mapping[str, int], machine: Machine) -> Section:
+def shape_section(nodes: Sequence[Asked], sizes: Mapping[str, int], machine: Machine) -> Sketch:
     """How the nodes of a section nest."""
     by_name = {asked.node.name: asked for asked in nodes}
     weight = {name: _weight(asked, sizes, machine) for name, asked in by_name.items()}
-    return section(by_name, nest(nodes, sizes, weight), sizes, machine)
+    return sketch(by_name, nest(nodes, sizes, weight), sizes, machine)
 
 
 def _weight(asked: Asked, sizes: Mapping[str, int], machine: Machine) -> float:
@@ -44,7 +44,7 @@ def _weight(asked: Asked, sizes: Mapping[str, int], machine: Machine) -> float:
     )
 
 
-def choose_tiles(of: Section, room_bytes: int) -> dict[int, int]:
+def choose_tiles(of: Sketch, room_bytes: int) -> dict[int, int]:
     """The extent of each nest's tiles: the whole dim where a loop gains nothing.
 
     room_bytes: what buffers may take by prediction.

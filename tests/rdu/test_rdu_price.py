@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rdu_model.ask import ask
 from rdu_model.machine import load_machine
 from rdu_model.metapipe import Metapipeline
-from rdu_model.parallelize import Load, allocate
+from rdu_model.parallelize import Task, allocate
 from rdu_model.price import Grid, cycles, fewest_pcus, grid, issued_flops, rereads, spread
 
 SN40L = load_machine("sn40l")
@@ -84,7 +84,7 @@ def test_fewest_pcus_is_the_least_number_that_is_fast_enough(blocks: tuple[int, 
 def test_the_slowest_stage_is_as_fast_as_the_fabric_allows(
     stages: list[tuple[tuple[int, ...], int, int]], spare: int
 ) -> None:
-    loads = [Load(Grid(blocks, block_cycles), tiles) for blocks, block_cycles, tiles in stages]
+    loads = [Task(Grid(blocks, block_cycles), tiles) for blocks, block_cycles, tiles in stages]
     pcus = len(loads) + spare
 
     def slowest(given: tuple[int, ...]) -> int:
@@ -98,9 +98,9 @@ def test_the_slowest_stage_is_as_fast_as_the_fabric_allows(
 
 def test_pcus_left_over_make_other_stages_faster() -> None:
     # The first cannot be helped beyond 4 PCUs; what it leaves goes to the second.
-    assert allocate([Load(Grid((4,), 100), 1), Load(Grid((64,), 1), 1)], 20) == (4, 16)
+    assert allocate([Task(Grid((4,), 100), 1), Task(Grid((64,), 1), 1)], 20) == (4, 16)
 
 
 def test_phases_that_follow_one_another_share_by_the_root_of_their_work() -> None:
     # 900 and 100 cycles of work, 40 PCUs: 30 and 10 give 30 + 10 = 40 cycles, 36 and 4 would give 25 + 25 = 50.
-    assert allocate([Load(Grid((900,), 1), 1, "first"), Load(Grid((100,), 1), 1, "then")], 40) == (30, 10)
+    assert allocate([Task(Grid((900,), 1), 1, "first"), Task(Grid((100,), 1), 1, "then")], 40) == (30, 10)
