@@ -26,15 +26,17 @@ class Intended:
 
 
 class Mode(Protocol):
-    """The names that a file in schedules/ has."""
+    """The names that a file in schedules/ has. RANK: how much it fuses; modes are listed by it."""
+
+    RANK: int
 
     def calls(self, graph: Graph) -> tuple[Intended, ...]:
         """The calls of a graph, in order."""
 
 
 def mode_names() -> tuple[str, ...]:
-    """Every mode there is."""
-    return modules(PACKAGE)
+    """Every mode there is, from the one that fuses least."""
+    return tuple(sorted(modules(PACKAGE), key=lambda name: mode_named(name).RANK))
 
 
 def mode_named(name: str) -> Mode:

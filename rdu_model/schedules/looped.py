@@ -5,6 +5,8 @@ from __future__ import annotations
 from patterns.graph import Graph
 from rdu_model.orchestrate import Intended
 
+RANK = 2
+
 
 def calls(graph: Graph) -> tuple[Intended, ...]:
     """One call of every block, with all its executions inside."""

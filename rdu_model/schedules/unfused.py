@@ -5,6 +5,9 @@ from __future__ import annotations
 from patterns.graph import Graph
 from rdu_model.orchestrate import Intended
 
+# How much a mode fuses, for listing them in order.
+RANK = 0
+
 
 def calls(graph: Graph) -> tuple[Intended, ...]:
     """One call of every node, in order."""
