@@ -6,7 +6,6 @@ Left out are loop counters, the clock (times are relative to it) and tile number
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
 
 from patterns.pipeline.instructions import Instructions
 from patterns.pipeline.script import Await
@@ -36,7 +35,7 @@ class Signer:
         """The state relative to `now` and to the tiles made."""
         state = self._state
         values = list(state.pcs)
-        _add_events(values, sorted(state.events), now)
+        _add_events(values, state.events, now)
         for unit in state.units:
             _add_unit(values, unit, now)
         for index, channel in enumerate(state.channels):
@@ -58,13 +57,13 @@ def _last_await(code: Instructions, barrier: str) -> int:
     last = -1
     for step, op in enumerate(code.ops):
         if isinstance(op, Await) and op.barrier == barrier:
-            last = max(step, *(loop.last for loop in code.loops if loop.first <= step <= loop.last), step)
+            last = max([step, *(loop.last for loop in code.loops if loop.first <= step <= loop.last)])
     return last
 
 
-def _add_events(values: list[int], events: Iterable[Event], now: int) -> None:
-    values.append(-1)
-    for when, _, unit, work, bound, _ in events:
+def _add_events(values: list[int], events: list[Event], now: int) -> None:
+    values.append(len(events))
+    for when, _, unit, work, bound, _ in sorted(events):
         values += (when - now, work.index, unit is None)
         if bound:
             _add_bound(values, work, bound)
