@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -47,15 +48,23 @@ def test_csv_of_nothing_is_empty() -> None:
     assert records_csv([]) == "\n"
 
 
-def test_the_trace_keeps_outcomes_apart(comparison: Comparison) -> None:
+def test_the_trace_keeps_outcomes_apart_and_in_order(comparison: Comparison) -> None:
     from experiments.trace import trace_json
 
-    events = json.loads(trace_json(comparison.outcomes))["traceEvents"]
+    trace = json.loads(trace_json(comparison.outcomes))
+    events = trace["traceEvents"]
     named = {event["pid"]: event["args"]["name"] for event in events if event["name"] == "process_name"}
-    assert len(set(named.values())) == len(named) >= 2 * len(comparison.outcomes)
     assert {event["pid"] for event in events} == set(named)
-    for report in comparison.reports:
-        assert any(name.startswith(f"{report.machine} {report.mode}: ") for name in named.values())
+    assert [named[pid] for pid in sorted(named)] == list(trace["otherData"])
+    for report, name in zip(comparison.reports, trace["otherData"], strict=True):
+        assert name == f"{report.machine} {report.mode} ({report.calls:,} calls)"
+
+
+def test_a_process_of_the_trace_says_how_many_members_do_the_same(comparison: Comparison) -> None:
+    from experiments.trace import process_name
+
+    report = replace(comparison.reports[0], machine="h100_sxm", mode="library", members=8, calls=1)
+    assert process_name(report) == "8 x h100_sxm library (1 call)"
 
 
 def test_pictures_are_drawn_in_every_format_and_the_same_bytes_every_time(comparison: Comparison) -> None:
