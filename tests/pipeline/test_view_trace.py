@@ -162,6 +162,14 @@ def test_what_does_not_fit_is_cut_and_said() -> None:
     assert hidden["ts"] + hidden["dur"] == pytest.approx(call["ts"] + call["dur"])
 
 
+def test_a_run_of_too_many_calls_is_cut_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("patterns.pipeline.trace.SCHEDULE_EVENTS", 6)
+    trace = chrome_trace(EXECUTIONS["small"])
+    happened = spans_in_all(EXECUTIONS["small"].schedule)
+    assert trace["otherData"]["cut"] == [f"all calls: the first 6 of {happened} spans"]
+    assert on_lane(trace, "blocks")[-1]["name"] == f"{happened - 6} spans not shown"
+
+
 def test_a_text_that_is_cut_says_so_for_each_run() -> None:
     about = json.loads(trace_text(EXECUTIONS.items(), inside_events=2))["otherData"]
     assert about["small"]["cut"] == ["layer: the first 1 of 3 spans"]

@@ -26,8 +26,10 @@ from patterns.pipeline.lanes import (
 )
 from patterns.pipeline.program import Program, Role, Unit
 from patterns.pipeline.script import Run
+from patterns.pipeline.timeline import real_spans
 from patterns.plan import Plan
 from patterns.run import run_plan
+from tests.pipeline.view_programs import warp_specialized
 from tests.report_plans import HEAD_CALL, LAYER_CALL, PLAN, with_calls
 
 ALL = 10**6
@@ -112,6 +114,21 @@ def test_the_inside_of_a_call_is_shown_once_and_explained() -> None:
     begin = first[0].span.start
     places = {piece.name: (piece.start_ps - begin, piece.end_ps - begin) for piece in spans}
     assert places == {"load": (0, 160), "mma": (180, 480), "store": (480, 490)}
+
+
+def test_spans_have_their_exact_cycles() -> None:
+    execution = run_plan(with_calls(replace(LAYER_CALL, program=warp_specialized(), clock_hz=1_830_000_000)))
+    (launch,) = first_launches(tuple(launches(execution, execution.schedule.spans)))
+    timeline = launch.run.timeline
+    part, spans = first_spans(timeline, 50), list(real_spans(timeline))
+    assert (part.spans, part.hidden, part.hidden_from) == (tuple(spans[:50]), len(spans) - 50, spans[50].start)
+    _, _, *pieces = inside_slices(launch, part)
+    facts = [(piece.facts["cycle"], piece.facts["cycles"]) for piece in pieces]
+    assert facts == [(span.start, span.end - span.start) for span in spans[:50]]
+    waited = [piece.facts.get("waited_cycles", 0) for piece in pieces]
+    assert waited == [span.start - span.ready for span in spans[:50]]
+    assert any(waited)
+    assert any("waited_cycles" not in piece.facts for piece in pieces)
 
 
 @pytest.mark.parametrize(
