@@ -8,7 +8,6 @@ from functools import cached_property
 
 from gpu_model.machine import Machine
 from gpu_model.space import spaces_of
-from patterns.axes import union, without
 from patterns.count import results
 from patterns.graph import Block, Graph, Node
 from patterns.kind import has
@@ -160,9 +159,8 @@ class Grouping:
         for space in spaces_of(self.graph, group.nodes, group.inside, group.online):
             needed = space.least_bytes()
             if needed + self.machine.barrier_bytes > available:
-                whole = without(union(*(access.dims for access in space.reads)), (*space.free, *space.stepped))
                 return (
-                    f"its smallest tile has {needed:,} bytes with {', '.join(whole) or 'nothing'} whole, "
+                    f"its smallest tile has {needed:,} bytes with {', '.join(space.whole_dims) or 'nothing'} whole, "
                     f"and shared memory holds {available:,}"
                 )
         return ""

@@ -70,6 +70,11 @@ class Space:
         dims = union(*(node_dims(self.graph, node) for node in self.nodes if not has(node, "indexes")))
         return points(without(dims, (*self.free, *self.stepped)), self.sizes)
 
+    @cached_property
+    def whole_dims(self) -> tuple[str, ...]:
+        """Dims of what it reads that every tile has whole."""
+        return without(union(*(access.dims for access in self.reads)), (*self.free, *self.stepped))
+
     def least_bytes(self) -> int:
         """Shared memory of the smallest tile: one point of every dim that may be cut."""
         tile = {**self.sizes, **dict.fromkeys((*self.free, *self.stepped), 1)}
@@ -254,15 +259,15 @@ def _written(graph: Graph, node: Node) -> Access:
 def _dims(graph: Graph, node: Node, name: str, elements: int) -> tuple[str, ...]:
     """The dims with one point for each element that is touched: the tensor's own, those of the result or of the rows.
 
-    Several may have as many points: a buffer's operand and a table are read where the result's tile comes from.
+    A row that is found by an index comes from anywhere: a tile takes one for each of its points, however few there are
+    in all. A buffer's operand may have as many points as its result; it is read where the result's tile comes from.
     """
-    own, result, rows = (graph.tensor_named[n].dims for n in (name, node.writes, node.reads[-1]))
-    if has(node, "updates"):
-        order = (rows, own, result)
-    elif has(node, "moves") or has(node, "indexes"):
-        order = (result, own, rows)
-    else:
-        order = (own, result, rows)
+    own, result = (graph.tensor_named[n].dims for n in (name, node.writes))
+    if has(node, "updates") and graph.tensor_named[node.writes].shares:
+        return own if name in node.reads[1:] else graph.tensor_named[node.reads[2]].dims
+    if has(node, "indexes") and not has(node, "updates"):
+        return result if name == node.reads[0] else own
+    order = (result, own) if has(node, "moves") else (own, result)
     return next((dims for dims in order if points(dims, graph.sizes) == elements), own)
 
 

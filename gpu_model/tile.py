@@ -138,7 +138,7 @@ def choose(asked: Asked, machine: Machine, parts: int = 1) -> Chosen:
         candidates += _candidates(asked, (SMALLEST,), machine, parts)
         fitting = [c for c in candidates if c.misfit is None]
     if not fitting and machine.fit == "refuse":
-        raise _nearest_misfit(candidates)
+        raise _whole_misfit(asked, machine) or _nearest_misfit(candidates)
     least = min(c.predicted_cycles for c in fitting or candidates)
     close = (c for c in fitting or candidates if c.predicted_cycles <= least * CLOSE)
     return min(close, key=lambda c: _preference(c, machine))
@@ -147,6 +147,17 @@ def choose(asked: Asked, machine: Machine, parts: int = 1) -> Chosen:
 def _preference(chosen: Chosen, machine: Machine) -> tuple[int, int, int, int]:
     active = min(chosen.tiles, machine.sm_count)
     return (-active, chosen.predicted_cycles, -chosen.choice.slots, chosen.choice.warpgroups)
+
+
+def _whole_misfit(asked: Asked, machine: Machine) -> DoesNotFit | None:
+    """Why no tile of a kernel can fit: the dims that every tile has whole; None if it is not for them."""
+    space = max(asked.spaces, key=lambda space: space.least_bytes())
+    needed = space.least_bytes() + machine.barrier_bytes
+    if not space.whole_dims or needed <= machine.smem_bytes_per_cta:
+        return None
+    whole = ", ".join(f"{dim} (now {space.sizes[dim]:,})" for dim in space.whole_dims)
+    help_text = f"every tile has {whole} whole, so smaller extents would help"
+    return DoesNotFit(asked.what, "bytes of shared memory", needed, machine.smem_bytes_per_cta, help_text)
 
 
 def _nearest_misfit(candidates: list[Chosen]) -> DoesNotFit:

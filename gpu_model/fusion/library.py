@@ -75,9 +75,12 @@ def _computes(group: Group, dims: Iterable[str], grouping: Grouping) -> bool:
 
 
 def join_rows(grouping: Grouping) -> Grouping:
-    """A reduce joins the elementwise kernels that feed or read it, if all reduces of both are over the same dims."""
+    """A reduce joins the elementwise kernels that feed or read it, if all reduces of both are over the same dims.
+
+    One between two matrix products stays as it is.
+    """
     for node in grouping.nodes:
-        if not has(node, "reduces"):
+        if not has(node, "reduces") or not all(_in_between(own) for own in grouping.of[node.name].nodes):
             continue
         # The reduce may have a buffer with it, whose operand is what feeds both.
         makers = [grouping.maker(name) for own in grouping.of[node.name].nodes for name in own.reads]

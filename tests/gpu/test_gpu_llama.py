@@ -58,6 +58,17 @@ def test_attention_is_split_only_where_its_tiles_leave_sms_idle() -> None:
     assert per_layer(plan_of("library", batch=64)) == 9
 
 
+@pytest.mark.parametrize("phase", ["decode", "prefill"])
+def test_a_short_context_gets_the_same_attention_kernel(phase: str) -> None:
+    """Whole rows of scores fit a tile there; the rotation of the queries still belongs to the cache's kernel."""
+    plan = lower(workload("llama-3.1-8b", phase=phase, batch=64, context=128), H100)
+    names = [call.name for call in plan.calls if call.block == "decoder"]
+    assert "decoder.q_rolled..v_written" in names
+    assert "decoder.scores..attended" in names
+    # 17 GFLOP in 172 MB: a layer's attention over 64 prompts of 128 tokens is no long kernel.
+    assert run_plan(plan).call_named["decoder.scores..attended"].duration_ps < 150 * 10**6
+
+
 def test_other_models_get_the_same_kernels() -> None:
     for name in ("llama-3.2-1b", "llama-3.1-8b"):
         assert per_layer(lower(workload(name), H100, policy="operator")) == 25

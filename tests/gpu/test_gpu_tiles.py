@@ -16,6 +16,7 @@ from gpu_model.schedule import schedule_named
 from gpu_model.space import cut, spaces_of, whole_reads, whole_writes
 from gpu_model.work import Choice, Use, Wave, Work
 from patterns.count import group_traffic, hidden
+from patterns.errors import DoesNotFit
 from patterns.library import workload
 from patterns.pipeline.program import Channel, Role
 from patterns.pipeline.simulate import simulate
@@ -220,3 +221,42 @@ nodes:
     call = lower(parse_graph(text, "halves.yaml", {}), H100).calls[0]
     assert call.nodes == ("a", "b", "y")
     assert hbm(call) == (64 * 8 + 64 * 4) * 2
+
+
+@pytest.mark.parametrize("policy", policy_names())
+def test_rows_that_an_index_finds_are_loaded_one_by_one_however_few_there_are(policy: str) -> None:
+    text = """
+name: lookup
+extents: {rows: 200000, hidden: 64, n: N}
+tensors:
+  table: {dims: [rows, hidden], dtype: bf16, role: weight}
+  index: {dims: [n], dtype: int32, role: input}
+  y: {dims: [n, hidden], dtype: bf16, role: output}
+nodes:
+  y: {kind: gather, reads: [table, index], along: rows}
+"""
+    few, many = (
+        lower(parse_graph(text.replace("N", n), "g.yaml", {}), H100, policy=policy) for n in ("1999", "400000")
+    )
+    assert hbm(few.calls[0]) == 1999 * (2 * 64 * 2 + 4)
+    assert hbm(many.calls[0]) == 200_000 * 64 * 2 + 400_000 * (64 * 2 + 4)
+    assert seconds(many.calls[0]) < 100 * seconds(few.calls[0])
+
+
+def test_what_every_tile_has_whole_is_said_where_nothing_fits() -> None:
+    text = """
+name: histogram
+extents: {n: 4096, bins: 200000}
+tensors:
+  x: {dims: [n], dtype: bf16, role: input}
+  index: {dims: [n], dtype: int32, role: input}
+  none: {dims: [bins], dtype: bf16, role: input}
+  y: {dims: [bins], dtype: bf16, role: output}
+nodes:
+  y: {kind: scatter, fn: add, reads: [none, index, x], along: bins}
+"""
+    graph = parse_graph(text, "g.yaml", {})
+    with pytest.raises(DoesNotFit, match=r"there is 232,448; every tile has bins \(now 200,000\) whole, so smaller"):
+        lower(graph, H100)
+    with pytest.raises(DoesNotFit, match="smaller tiles"):
+        lower(workload("gemm"), load_machine("h100_sxm", {"smem_bytes_per_cta": "16 B"}))
