@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from patterns.pipeline import overlap, waterfall
 from patterns.pipeline.program import Program
 from patterns.pipeline.timeline import Timeline
 from patterns.plan import Plan
@@ -13,35 +14,16 @@ from patterns.plan import Plan
 PICOSECONDS = 10**12
 
 # Parts of the overlap account, in the order they are shown. They add up to the whole time.
-OVERLAP_PARTS = (
-    "overlapped",
-    "exposed_matrix",
-    "exposed_vector",
-    "exposed_memory",
-    "exposed_network",
-    "in_flight",
-    "issue",
-    "synchronisation",
-    "launch",
-    "idle",
-)
-# Steps of the waterfall, in order. They add up to the whole time.
+OVERLAP_PARTS = overlap.PARTS
+# Steps of the waterfall, in order: from the graph's work up to the calls' ("work" of their own waterfalls), then
+# what each call's waterfall adds. They add up to the whole time.
 WATERFALL_PARTS = (
     "speed_of_light",
     "extra_work",
     "separate_calls",
     "below_peak",
     "imbalance",
-    "fill",
-    "drain",
-    "exposed_matrix",
-    "exposed_vector",
-    "exposed_memory",
-    "exposed_network",
-    "latency",
-    "issue",
-    "synchronisation",
-    "launch",
+    *(part for part in waterfall.PARTS if part != "work"),
 )
 
 

@@ -11,7 +11,6 @@ from patterns.pipeline.overlap import PARTS, account
 from patterns.pipeline.program import UNIT_CLASSES, Program, Unit
 from patterns.pipeline.simulate import simulate
 from patterns.pipeline.timeline import Span, Timeline, Window
-from patterns.report import OVERLAP_PARTS
 from tests.pipeline.view_programs import random_program, warp_specialized
 
 UNITS = tuple(Unit(unit_class, unit_class, 8) for unit_class in UNIT_CLASSES)
@@ -34,10 +33,6 @@ def parts(timeline: Timeline) -> dict[str, int]:
     assert tuple(name for name, _ in found) == PARTS
     assert sum(cycles for _, cycles in found) == timeline.total_cycles
     return {name: cycles for name, cycles in found if cycles}
-
-
-def test_the_report_shows_these_parts() -> None:
-    assert OVERLAP_PARTS == PARTS
 
 
 def test_exposed_memory_is_memory_without_compute() -> None:
