@@ -3,7 +3,8 @@
 Rules. A multiply-add is 2 FLOPs; vector and special ops are counted by function (functions.py). Traffic is what crosses
 the border of a group, by storage: the result of a scatter into a state is that state. A tensor that several nodes read
 counts once; a gather counts the rows it looks up, a slice what it takes, a scatter into a state the rows it writes;
-parts that several nodes take are added up, to the whole tensor at most. A state that is read after a scatter in the
+different parts that several nodes take are added up, to the whole tensor at most. Executions of a block find the same
+rows again, unless their indices change. A state that is read after a scatter in the
 same group counts as read. Results stay inside a group if nobody else reads them. A buffer has no bytes of its own:
 what it reads from outside counts, and what it writes that others read.
 """
@@ -16,7 +17,7 @@ from dataclasses import dataclass
 from patterns.axes import points, union
 from patterns.dtypes import dtype_bytes
 from patterns.graph import Block, Graph, Node, Tensor
-from patterns.kind import Demand, kind_of
+from patterns.kind import Demand, has, kind_of
 
 
 @dataclass(frozen=True)
@@ -166,8 +167,7 @@ def group_traffic(
 ) -> Traffic:
     """Bytes that one execution of a group of a block's nodes reads and writes; `sizes` replaces extents (a tile)."""
     group = group_nodes(graph, block_name, node_names)
-    extents = _sizes(graph, sizes)
-    reads, writes = _touched(graph, [(node, 1) for node in group], extents, copies=False)
+    reads, writes = _touched(graph, [(node, _ONCE) for node in group], _sizes(graph, sizes), copies=False)
     made = {node.writes for node in group if not graph.tensor_named[node.writes].shares}
     inside = hidden(graph, [node.name for node in group])
     return Traffic(
@@ -177,35 +177,68 @@ def group_traffic(
 
 
 def _touched(
-    graph: Graph, nodes: Iterable[tuple[Node, int]], sizes: Mapping[str, int], *, copies: bool
+    graph: Graph, nodes: Iterable[tuple[Node, _Repeats]], sizes: Mapping[str, int], *, copies: bool
 ) -> tuple[dict[str, int], dict[str, int]]:
     """Bytes read and written by storage, by nodes that are executed so many times: at most the whole of each.
 
-    copies: whether the whole is every copy of a block's weight or state, or one.
+    copies: whether executions are of a whole run, which touches every copy of a block's weight or state, or of one.
     """
-    reads: dict[str, int] = {}
-    writes: dict[str, int] = {}
-
-    def add(totals: dict[str, int], name: str, elements: int) -> None:
-        storage = graph.tensor_named[storage_of(graph, name)]
-        whole = points(storage.dims, sizes) * (graph.copies(storage.name) if copies else 1)
-        size = dtype_bytes(storage.dtype)
-        totals[storage.name] = min(totals.get(storage.name, 0) + elements * size, whole * size)
-
-    for node, times in nodes:
+    reads: dict[_Part, int] = {}
+    writes: dict[_Part, int] = {}
+    for node, repeats in nodes:
         read, written = kind_of(node).touched(node, graph, sizes)
-        own: dict[str, int] = {}
-        for name, elements in zip(node.reads, read, strict=True):
-            own[name] = max(own.get(name, 0), elements)
-        for name, elements in own.items():
-            add(reads, name, elements * times)
-        add(writes, node.writes, written * times)
-    return reads, writes
+        taken = [(reads, *found) for found in zip(node.reads, read, strict=True)]
+        for parts, name, elements in [*taken, (writes, node.writes, written)]:
+            storage = storage_of(graph, name)
+            part = storage, (node.along, node.reads[1:2], node.arguments)
+            times = repeats.executions if graph.copies(storage) > 1 or repeats.finds_others(node, storage) else 1
+            parts[part] = max(parts.get(part, 0), elements * times)
+    return _by_storage(graph, reads, sizes, copies), _by_storage(graph, writes, sizes, copies)
+
+
+# A storage, and how nodes look up in it or cut it: those that do it alike take the same elements.
+_Part = tuple[str, tuple[object, ...]]
+
+
+def _by_storage(graph: Graph, parts: Mapping[_Part, int], sizes: Mapping[str, int], copies: bool) -> dict[str, int]:
+    """Bytes of all parts of each storage together, at most the whole of it (or of all its copies)."""
+    elements: dict[str, int] = {}
+    for (name, _), count in parts.items():
+        whole = points(graph.tensor_named[name].dims, sizes) * (graph.copies(name) if copies else 1)
+        elements[name] = min(elements.get(name, 0) + count, whole)
+    return {name: count * dtype_bytes(graph.tensor_named[name].dtype) for name, count in elements.items()}
+
+
+@dataclass(frozen=True)
+class _Repeats:
+    """How often a block is executed. changing: tensors that are not the same in every execution of it."""
+
+    executions: int = 1
+    carried: frozenset[str] = frozenset()
+    changing: frozenset[str] = frozenset()
+
+    def finds_others(self, node: Node, storage: str) -> bool:
+        """Whether a node finds other rows of a storage in every execution: those that it looks up change."""
+        return has(node, "indexes") and node.reads[1] in self.changing and storage not in self.carried
+
+
+_ONCE = _Repeats()
+
+
+def _repeats(graph: Graph, block: Block) -> _Repeats:
+    carried = frozenset(inside for inside, _ in block.carried)
+    changing = set(carried) | {tensor.name for tensor in graph.tensors if graph.copies(tensor.name) > 1}
+    changing |= {graph.tensor_named[node.writes].shares for node in block.nodes} - {""}
+    for node in block.nodes:
+        if changing.intersection(node.reads):
+            changing.add(node.writes)
+    return _Repeats(block.count, carried, frozenset(changing))
 
 
 def compulsory(graph: Graph) -> Compulsory:
     """Bytes that one run must move: inputs, weights and states read once, results and rows of states written once."""
-    reads, writes = _touched(graph, [(node, block.count) for block, node in graph.nodes()], graph.sizes, copies=True)
+    nodes = [(node, repeats) for block in graph.blocks for repeats in [_repeats(graph, block)] for node in block.nodes]
+    reads, writes = _touched(graph, nodes, graph.sizes, copies=True)
     whole = {name for name, count in reads.items() if count == _whole_bytes(graph, graph.tensor_named[name])}
     return Compulsory(
         weight_bytes=_sum_of(graph, reads, "weight", whole),

@@ -112,6 +112,31 @@ def test_more_lookups_than_rows_read_the_table_once() -> None:
     assert compulsory(made).gathered_bytes == 0
 
 
+REPEATED = """
+name: repeated
+extents: {rows: 100, width: 8, picks: 5, part: 20}
+tensors:
+  table: {dims: [rows, width], dtype: bf16, role: weight}
+  ids: {dims: [picks], dtype: int32, role: input}
+  x: {dims: [rows], dtype: bf16, role: input}
+blocks:
+  body:
+    count: 3
+    tensors: {own_ids: {dims: [picks], dtype: int32, role: weight}}
+    nodes:
+      same: {kind: gather, reads: [table, IDS], along: rows}
+      again: {kind: gather, reads: [table, IDS], along: rows}
+      part: {kind: buffer, fn: slice, reads: [x], along: rows, to: part}
+"""
+
+
+@pytest.mark.parametrize(("ids", "times", "index_bytes"), [("ids", 1, 5 * 4), ("own_ids", 3, 0)])
+def test_executions_find_the_same_rows_unless_their_indices_change(ids: str, times: int, index_bytes: int) -> None:
+    moved = compulsory(parse_graph(REPEATED.replace("IDS", ids)))
+    assert moved.gathered_bytes == 5 * 8 * 2 * times
+    assert moved.input_bytes == 20 * 2 + index_bytes
+
+
 def test_a_gated_mlp_has_three_matrices() -> None:
     made = workload("swiglu_mlp", overrides={"ffn": "11008"})
     assert graph_demand(made).matrix_flops == 6 * 4096 * 11008 == 270_532_608
