@@ -55,6 +55,18 @@ class Asked:
         reads, out = self.kind.touched(self.node, self.graph, sizes)
         return tuple(n * size for n, size in zip(reads, self.read_bytes, strict=True)), out * self.out_bytes
 
+    def takes_part(self, number: int) -> bool:
+        """Whether the node takes a part of what it reads there: the rows that it looks up, or a slice."""
+        reads, _ = self.kind.touched(self.node, self.graph, self.graph.sizes)
+        return reads[number] < self.graph.elements(self.node.reads[number])
+
+    def cutting(self, number: int) -> frozenset[str]:
+        """Dims along which steps need other elements of what the node reads there: of rows, those of their index."""
+        if number or not self.indexes:
+            return frozenset(self.read_dims[number])
+        kept = frozenset(self.read_dims[0]) - {self.node.along}
+        return kept.union(self.read_dims[1]) if self.takes_part(0) else kept
+
 
 def ask(graph: Graph, node: Node) -> Asked:
     """What a machine needs to know of a node of a graph."""

@@ -1,7 +1,7 @@
 """From nested nodes to a metapipe: what each node reads becomes a stream or another stage's tiles.
 
-A tensor from outside is loaded where the innermost pipe that cuts it is, once for all that read it there. What others
-read later is stored where its tiles are made.
+A tensor from outside is loaded where the innermost pipe that cuts it is, once for all that read it there; rows that are
+looked up where their index is. What others read later is stored where its tiles are made.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Connection:
     nodes: Mapping[str, Asked]
     iterations: int
     paths: Mapping[str, tuple[Loop, ...]]
-    loads: dict[tuple[str, Place], Load] = field(default_factory=dict)
+    loads: dict[tuple[str, Place, tuple[object, ...]], Load] = field(default_factory=dict)
     leaves: list[tuple[Leaf, tuple[Loop, ...]]] = field(default_factory=list)
 
     @property
@@ -69,8 +69,10 @@ def connect(
     carried: dict[str, list[str]] = {}
     for node, path in paths.items():
         _connect_node(connection, node, path, carried)
+    # Of a result that is handed on under two names, one is stored.
+    first = {result: inside for inside, result in reversed(connection.handed_on.items())}
     carries = tuple(
-        Carry(f"carry {inside}", result, connection.makers[result], tuple(carried[inside]), stored=True)
+        Carry(f"carry {inside}", result, connection.makers[result], tuple(carried[inside]), first[result] == inside)
         for inside, result in connection.handed_on.items()
     )
     whole: Shape = (Nest(-1, ITERATION, shape),) if iterations > 1 else shape
@@ -95,41 +97,65 @@ def _connect_node(at: Connection, name: str, path: tuple[Loop, ...], carried: di
     sources: list[tuple[str, ...]] = [()] * len(asked.node.reads)
     for number in reversed(range(len(asked.node.reads))):
         if touched[number]:
-            after = sources[1][0] if asked.indexes and number == 0 and sources[1] else ""
-            sources[number] = _sources(at, asked.node.reads[number], path, after)
+            sources[number] = _sources(at, asked, number, path, sources[1] if number == 0 and asked.indexes else ())
         if asked.node.reads[number] in at.handed_on and name not in carried.setdefault(asked.node.reads[number], []):
             carried[asked.node.reads[number]].append(name)
     only_reorders = asked.moves and len(sources) == 1 and len(sources[0]) == 1
     handed = any(read in at.handed_on for read in asked.node.reads)
-    leaf = Reorder(name, sources[0][0]) if only_reorders and not handed else Stage(name, tuple(sources))
+    hands = asked.node.writes in at.handed_on.values()
+    leaf = Reorder(name, sources[0][0]) if only_reorders and not handed and not hands else Stage(name, tuple(sources))
     at.leaves.append((leaf, path))
-    if asked.node.writes not in at.handed_on.values() and _is_stored(at, asked.node.writes):
+    if not hands and _is_stored(at, asked.node.writes):
         at.leaves.append((Store(f"store {asked.node.writes}", asked.node.writes, name), _store_path(at, asked, path)))
 
 
-def _sources(at: Connection, tensor: str, path: tuple[Loop, ...], after: str) -> tuple[str, ...]:
-    """The items that a read waits for: a stage of this section, a stream, or both where a scatter changed some rows."""
+def _sources(
+    at: Connection, asked: Asked, number: int, path: tuple[Loop, ...], index: tuple[str, ...]
+) -> tuple[str, ...]:
+    """The items that a read waits for: a stage of this section, a stream, or both where a scatter changed some rows.
+
+    index: the items of the index by which the node looks up in what it reads there.
+    """
+    node = asked.node
+    tensor = node.reads[number]
     made = at.makers.get(tensor)
     if made and not at.graph.tensor_named[tensor].shares:
         return (made,)
-    cutting = [depth for depth, loop in enumerate(path) if _cuts(at, loop.dim, tensor)]
+    cutting = [depth for depth, loop in enumerate(path) if _needs_other(at, asked, number, loop.dim)]
     where = path[: cutting[-1] + 1] if cutting else ()
-    key = (tensor, tuple(loop.key for loop in where))
+    part = asked.takes_part(number)
+    how: tuple[object, ...] = (node.along, *node.reads[1:2], *node.arguments) if part else ()
+    key = (tensor, tuple(loop.key for loop in where), how)
     if key not in at.loads:
-        again = sum(1 for name, _ in at.loads if name == tensor)
+        again = sum(1 for name, *_ in at.loads if name == tensor)
+        after = index[0] if part and index else ""
         load = Load(f"load {tensor}" + (f" {again + 1}" if again else ""), tensor, after=after)
         at.loads[key] = load
         at.leaves.append((load, where))
     return (*((made,) if made else ()), at.loads[key].name)
 
 
+def _needs_other(at: Connection, asked: Asked, number: int, dim: str) -> bool:
+    """Whether steps along a dim need other elements of what a node reads; iterations where its index changes, too."""
+    if dim != ITERATION:
+        return dim in asked.cutting(number)
+    looked_up = asked.node.reads[1:2] if number == 0 and asked.indexes and asked.takes_part(0) else ()
+    changing = any(name in at.makers or name in at.handed_on or _cuts(at, dim, name) for name in looked_up)
+    return changing or _cuts(at, dim, asked.node.reads[number])
+
+
 def _cuts(at: Connection, dim: str, tensor: str) -> bool:
-    """Whether steps along a dim read or write another part of a tensor; iterations those of the block's own."""
+    """Whether steps along a dim read or write another part of a tensor; iterations those of the block's own.
+
+    A state that the section writes is another in every iteration.
+    """
     found = at.graph.tensor_named[tensor]
     if dim != ITERATION:
         return dim in found.dims
     storage = at.graph.tensor_named[found.shares] if found.shares else found
-    return storage.block == at.block.name and storage.role in ("weight", "state")
+    written = {at.graph.tensor_named[asked.node.writes].shares for asked in at.nodes.values()}
+    own = storage.block == at.block.name and storage.role in ("weight", "state")
+    return own or storage.name in written
 
 
 def _store_path(at: Connection, asked: Asked, path: tuple[Loop, ...]) -> tuple[Loop, ...]:

@@ -77,7 +77,7 @@ def sketch(nodes: Mapping[str, Asked], shape: Shape, sizes: Mapping[str, int], m
                 maker = makers[read]
                 kept[maker] = tuple(a for a, b in zip(kept[maker], paths[name], strict=False) if a is b)
             if read not in makers or asked.graph.tensor_named[read].shares:
-                cutting = [nest.key for nest in paths[name] if nest.dim in asked.read_dims[number]]
+                cutting = [nest.key for nest in paths[name] if nest.dim in asked.cutting(number)]
                 outside[name].append((number, cutting[-1] if cutting else 0))
     return Sketch(
         nodes=nodes,
