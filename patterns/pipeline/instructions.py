@@ -39,6 +39,7 @@ class Instructions:
         self.ops: list[Op | None] = []
         self.sorts: list[int] = []
         self.loops: list[LoopSite] = []
+        self.depth = 0  # loops around the step that is compiled next
         self.slot_bytes = {channel.name: channel.slot_bytes for channel in program.channels}
         self._unit_index = {unit.name: index for index, unit in enumerate(program.units)}
         self._channel_index = {channel.name: index for index, channel in enumerate(program.channels)}

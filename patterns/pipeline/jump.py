@@ -14,39 +14,19 @@ periods seen in a row reach back to the start of everything that is in flight wh
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import islice
 from operator import sub
 
 from patterns.pipeline.bursts import Bursts
 from patterns.pipeline.causes import Record
 from patterns.pipeline.instructions import Instructions
-from patterns.pipeline.signature import Signature, Signer
+from patterns.pipeline.moments import Counters, Moment, Moments
+from patterns.pipeline.signature import Signer
 from patterns.pipeline.state import ENDED, RunState
 from patterns.pipeline.timeline import Window
 
-Counters = tuple[int, ...]
-
 KEPT_PER_BURST = 64  # moments remembered of each burst: enough to meet one of them again
-KEPT_IN_ALL = 4096
 CANDIDATES = 16  # how many of the latest equal moments may be the start of the period that ends now
-
-
-@dataclass(frozen=True)
-class Moment:
-    """The end of a cycle that was looked at: what a later one needs to know of it.
-
-    stalled: accounts so far, by sort. skipped: real cycles that windows before it left out. spans: recorded so far.
-    oldest: index of the earliest span in flight (`spans` if there is none).
-    """
-
-    cycle: int
-    signature: Signature
-    counters: Counters
-    stalled: tuple[int, ...]
-    skipped: int
-    spans: int
-    oldest: int
 
 
 class Jumper:
@@ -60,24 +40,34 @@ class Jumper:
         self._records = records
         self._signer = Signer(state, instructions)
         self._role_counters = [[loop.counter for loop in code.loops] for code in instructions if code.loops]
-        self._seen: dict[Signature, dict[Counters, Moment]] = {}
-        self._order: list[Moment] = []
+        self._in_bursts = Moments()
+        self._of_laps = Moments()
         self._keep = 0
 
     def look(self, now: int, executed: int) -> None:
         """Look at the end of this cycle, and say through `bursts` when to look again."""
         bursts = self.bursts
-        if not bursts.due <= self._state.passes[bursts.watched] < ENDED:
-            if bursts.wake(executed):
-                self._forget_all()
-            return
+        if bursts.lap(executed):
+            moment = self._moment(now)
+            if not self._jump(moment, self._of_laps):
+                self._of_laps.remember(moment)
+            bursts.lapped(len(moment.signature) + len(moment.stalled))
+        passed = self._state.passes[bursts.watched]
+        if bursts.due <= passed < ENDED:
+            self._look_in_burst(now, executed)
+        elif (passed >= ENDED or executed >= bursts.resume) and bursts.wake(executed):
+            self._in_bursts.forget_all()
+            self._keep = KEPT_PER_BURST
+
+    def _look_in_burst(self, now: int, executed: int) -> None:
+        bursts, moments = self.bursts, self._in_bursts
         moment = self._moment(now)
-        if self._jump(moment):
+        if self._jump(moment, moments):
             bursts.renew()
             self._keep = KEPT_PER_BURST
-        elif self._keep > 0 or moment.signature in self._seen:
+        elif self._keep > 0 or moments.alike(moment):
             self._keep -= 1
-            self._remember(moment)
+            moments.remember(moment)
         bursts.looked(executed, len(moment.signature) + len(moment.stalled))
 
     def _moment(self, now: int) -> Moment:
@@ -95,17 +85,16 @@ class Jumper:
             min((event[5] for event in state.events), default=len(self._records)) if self._records else 0,
         )
 
-    def _jump(self, moment: Moment) -> bool:
+    def _jump(self, moment: Moment, moments: Moments) -> bool:
         """Jump from this moment if it ends a second equal period that may be repeated; whether it did."""
-        alike = self._seen.get(moment.signature)
-        if alike is None:
-            return False
+        alike = moments.alike(moment)
         for before in islice(reversed(alike.values()), CANDIDATES):
             fall = self._fall(before.counters, moment.counters)
             if fall and _reaches_back(alike, before, fall):
                 repeats = min((left - 1) // by for left, by in zip(moment.counters, fall, strict=True) if by) - 1
                 if repeats > 0:
                     self._repeat(before, moment, fall, repeats)
+                    moments.remember(self._moment(moment.cycle))
                     return True
         return False
 
@@ -126,25 +115,8 @@ class Jumper:
         state.left[:] = [left - repeats * by for left, by in zip(state.left, fall, strict=True)]
         for sort, cycles in enumerate(map(sub, moment.stalled, before.stalled)):
             state.stalled[sort] += repeats * cycles
-        self._forget_after(before.cycle)
-        self._remember(self._moment(moment.cycle))
-
-    def _remember(self, moment: Moment) -> None:
-        if len(self._order) >= KEPT_IN_ALL:
-            self._forget_all()
-        self._seen.setdefault(moment.signature, {})[moment.counters] = moment
-        self._order.append(moment)
-
-    def _forget_after(self, cycle: int) -> None:
-        """Forget moments inside a window, so that windows nest."""
-        while self._order and self._order[-1].cycle > cycle:
-            moment = self._order.pop()
-            del self._seen[moment.signature][moment.counters]
-
-    def _forget_all(self) -> None:
-        self._seen.clear()
-        self._order.clear()
-        self._keep = KEPT_PER_BURST
+        self._in_bursts.forget_after(before.cycle)
+        self._of_laps.forget_after(before.cycle)
 
 
 def _reaches_back(alike: dict[Counters, Moment], before: Moment, fall: Counters) -> bool:

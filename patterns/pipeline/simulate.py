@@ -95,7 +95,7 @@ class Simulation:
                 self.executed = executed
                 return now
             if events[0][0] > now:  # the cycle is over
-                if passes[bursts.watched] >= bursts.due or executed >= bursts.resume:
+                if passes[bursts.watched] >= bursts.due or executed >= state.alarm:
                     self.jumper.look(now, executed)
                 now = events[0][0]
             while events and events[0][0] == now:

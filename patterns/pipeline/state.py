@@ -187,6 +187,9 @@ class RunState:
         self.serial = count()  # orders what ends in one cycle
         self.left: list[int] = []  # by loop, over all roles: trips left, this one included; 0 outside the loop
         self.passes = [0] * roles  # loop boundaries passed
+        self.laps = [0] * roles  # of these, those of loops that are in no other and hold others
+        self.runner = -1  # the role whose laps ring the alarm
+        self.alarm = NEVER  # the run looks for a period once it has executed so many steps
         self.pcs = [0] * roles
         self.alive = roles  # how many roles have not ended
         # Stall accounts: a role's time since `since` is of the sort `sort`, an index into `stalled`.

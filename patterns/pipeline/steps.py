@@ -173,7 +173,9 @@ def _emit_loop(code: Instructions, op: Loop) -> None:
     code.add(op, enter, "loop")
     site = len(code.loops)
     code.loops.append(LoopSite(role, op, first, first, counter))
+    code.depth += 1
     _emit_all(code, op.body)
+    code.depth -= 1
     after = len(code.steps) + 1
     code.loops[site] = LoopSite(role, op, first, after - 1, counter)
 
@@ -183,7 +185,16 @@ def _emit_loop(code: Instructions, op: Loop) -> None:
         passes[role] += 1
         return first if trips else after
 
-    code.add(None, again, "loop")
+    state, laps = code.state, code.state.laps
+
+    def again_at_lap(now: int) -> int:
+        laps[role] += 1
+        if role == state.runner:
+            state.alarm = 0
+        return again(now)
+
+    holds_loops = len(code.loops) > site + 1
+    code.add(None, again_at_lap if holds_loops and not code.depth else again, "loop")
 
 
 _EMIT: dict[type[Op], Callable[[Instructions, Any], None]] = {

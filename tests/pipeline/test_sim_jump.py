@@ -188,6 +188,19 @@ def test_nested_loops_jump_at_every_level() -> None:
     )
 
 
+def test_a_long_lap_is_met_again_after_few_of_them() -> None:
+    # Within a lap the channel fills by 200 tiles and drains again: no two of its 800 boundaries are alike.
+    def make(trips: int, cycles: int) -> Loop:
+        return Loop(trips, (Acquire("a"), Run("x", cycles), Commit("a")))
+
+    use = Loop(800, (Wait("a"), Run("y", 10), Release("a")))
+    laps = program((Loop(1000, (make(400, 5), make(400, 15))),), (Loop(1000, (use,)),), slots=300)
+    timeline = simulate(laps)
+    assert timeline.windows
+    assert timeline.steps < 12 * 2 * 800 * 4
+    assert timeline.total_cycles == simulate(laps, spans=False, jump=False).total_cycles
+
+
 def test_a_role_without_loops_may_be_listed_first() -> None:
     busy = program((Run("x", 1000),), (Loop(10**6, (Run("y", 3),)),))
     assert simulate(busy).steps < 3000
