@@ -18,8 +18,9 @@ from rdu_model.predict import Shape, Sketch, all_nests, predict, sketch
 # How often the tiles of all loops are chosen again, given those of the others.
 ROUNDS = 2
 MOST_TILE_SIZES = 14
-# Smaller tiles must be worth their steps: of all within this part of the least predicted time the greatest is taken.
-NEARLY = 0.005
+# Smaller tiles must be worth their steps, and predictions are good to a few percent: of all within this part of the
+# least predicted time the greatest is taken.
+NEARLY = 0.03
 
 
 def shape_section(nodes: Sequence[Asked], sizes: Mapping[str, int], machine: Machine) -> Sketch:
