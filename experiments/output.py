@@ -11,21 +11,29 @@ from patterns.errors import UserError
 
 
 def write_file(path: Path, content: bytes) -> None:
-    """Put `content` at `path` in one step: whole or not at all. Raises UserError where the system refuses."""
+    """Put `content` at `path` in one step: whole or not at all. Raises UserError where the system refuses.
+
+    A link stays and its file is replaced; a device or a pipe stays and is written to.
+    """
     if path.is_dir():
         raise UserError(f"cannot write {path}: it is a folder")
     try:
-        descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        if path.exists() and not path.is_file():
+            path.write_bytes(content)
+        else:
+            replace_file(standing_at(path), content)
     except OSError as error:
         raise unwritable(path, error) from error
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Put a file with `content` in the place of the one at `path`, if there is one. Raises OSError."""
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
         os.chmod(temporary, 0o666 & ~current_umask())
         os.replace(temporary, path)
-    except OSError as error:
-        Path(temporary).unlink(missing_ok=True)
-        raise unwritable(path, error) from error
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
@@ -58,13 +66,22 @@ def why_not(path: Path, folder: bool) -> str:
         return "it is not a folder"
     if not folder and path.is_dir():
         return "it is a folder"
-    above = path if folder else path.parent
+    if path.exists() and not os.access(path, os.W_OK):
+        return "no permission to write to it"
+    if path.exists() and not folder and not path.is_file():
+        return ""
+    above = path if folder else standing_at(path).parent
     if not folder and not above.exists():
         return f"there is no folder {above}"
     standing = next(place for place in (above, *above.parents) if place.exists())
     if not standing.is_dir():
         return f"{standing} is not a folder"
     return "" if os.access(standing, os.W_OK | os.X_OK) else f"no permission to write in {standing}"
+
+
+def standing_at(path: Path) -> Path:
+    """The path of what would be replaced: where a link leads, else the path itself."""
+    return Path(os.path.realpath(path)) if path.is_symlink() else path
 
 
 def unwritable(path: Path, error: OSError) -> UserError:

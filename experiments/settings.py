@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from experiments.sides import Family, Side, load_machine
 from patterns.errors import UnknownName, UserError, did_you_mean
-from patterns.library import workload
+from patterns.library import MEMBERS_EXTENT, workload
 
 if TYPE_CHECKING:
     from experiments.request import Request
@@ -36,14 +36,16 @@ class Settings:
 
 
 def settle(request: Request, sides: Sequence[Side]) -> Settings:
-    """Find the place of every setting. Raises UnknownName, and UserError for a name that two places have."""
+    """Find the place of every setting. Raises UnknownName, UserError for what two places have or what is set twice."""
     if not request.settings:
         return Settings()
     known: dict[str, tuple[str, ...]] = {
         GRAPH: tuple(workload(request.workload, phase=request.phase).sizes),
         **{side.family: parameter_names(load_machine(side.family, side.machine, {})) for side in sides},
     }
-    return Settings(tuple(placed(name, value, known) for name, value in request.settings))
+    values = tuple(placed(name, value, known) for name, value in request.settings)
+    need_once(values, request)
+    return Settings(values)
 
 
 def placed(name: str, value: str, known: Mapping[str, tuple[str, ...]]) -> tuple[str, str, str]:
@@ -65,6 +67,18 @@ def placed(name: str, value: str, known: Mapping[str, tuple[str, ...]]) -> tuple
         choices = " or ".join(f"{place}.{name}" for place in places)
         raise UserError(f"setting {name!r} is known in {len(places)} places: write {choices}")
     return places[0], name, value
+
+
+def need_once(values: Sequence[tuple[str, str, str]], request: Request) -> None:
+    """Raises UserError for a name that is set twice, or that is set by an option of its own."""
+    seen = {(GRAPH, name): f"by --{name}" for name in ("batch", "context") if getattr(request, name) is not None}
+    for place, name, _ in values:
+        if (place, name) == (GRAPH, MEMBERS_EXTENT):
+            raise UserError(f"{name!r} follows from the number of machines: give --gpus, --sockets or --members")
+        if (place, name) in seen:
+            shown = name if place == GRAPH else f"{place}.{name}"
+            raise UserError(f"{shown!r} is set {seen[place, name]} and again by --set: keep one")
+        seen[place, name] = "by --set"
 
 
 def parameter_names(machine: object) -> tuple[str, ...]:

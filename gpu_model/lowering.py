@@ -109,7 +109,7 @@ def _too_large(graph: Graph, machine: Machine) -> Iterator[str]:
     needed = parameter_bytes(graph) + state_capacity_bytes(graph)
     if needed > machine.hbm_bytes:
         members = -(-needed // machine.hbm_bytes)
-        help_text = f"{members} GPUs would hold their parts"
+        help_text = f"at least {members:,} GPUs would hold it"
         misfit = DoesNotFit(f"{graph.name} on {machine.name}", "bytes of memory", needed, machine.hbm_bytes, help_text)
         if machine.fit == "refuse":
             raise misfit

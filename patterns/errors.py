@@ -42,6 +42,7 @@ class UnknownName(UserError):
     """A name that does not exist: what there is, and the nearest to it."""
 
     def __init__(self, what: str, name: str, known: Iterable[str]) -> None:
+        self.what, self.name = what, name
         self.known = tuple(sorted(known))
         super().__init__(f"unknown {what} {name!r}{did_you_mean(name, self.known)}; there is: {', '.join(self.known)}")
 

@@ -109,6 +109,10 @@ def _shorter_due(_detail: ErrorDetails, instead: str, context: Mapping[str, Any]
     return f"at most {context['max_length']} characters are due, found {instead}"
 
 
+def _greater_due(_detail: ErrorDetails, instead: str, context: Mapping[str, Any]) -> str:
+    return f"a number greater than {context['gt']} is due, found {instead}"
+
+
 def _as_pydantic(detail: ErrorDetails, instead: str, _context: Mapping[str, Any]) -> str:
     return f"{detail['msg'][:1].lower()}{detail['msg'][1:]}, found {instead}"
 
@@ -128,6 +132,7 @@ _PROBLEMS: Mapping[str, Say] = {
     "extent_type": _whole_number_due("a whole number or an expression"),
     "float_type": _due("a number"),
     "finite_number": _due("a finite number"),
+    "greater_than": _greater_due,
     "bool_type": _due("true or false"),
     "list_type": _due("a list ([a, b])"),
     "tuple_type": _due("a list ([a, b])"),

@@ -8,7 +8,7 @@ import click
 @click.command
 @click.argument("file")
 def command(file: str) -> None:
-    """Check FILE, a graph in YAML or a model's config.json: all its mistakes, or one line that says what it is."""
+    """Check FILE, a graph in YAML or a model's config.json: all its mistakes, or what it comes to."""
     from experiments.text.graph import ok_parts
     from experiments.text.page import show_page
     from patterns.library import workload

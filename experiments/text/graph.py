@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def ok_parts(file: str, graph: Graph) -> str:
     """'ok' and what the graph in a file is: nodes, dims, operations, bytes, intensity."""
     nodes = sum(len(block.nodes) for block in graph.blocks)
-    head = f"ok: {file}: {graph.name}, {nodes} nodes in {number_of(len(graph.blocks), 'block')}"
+    head = f"ok: {file}: {graph.name}, {number_of(nodes, 'node')} in {number_of(len(graph.blocks), 'block')}"
     return f"{head}\n  dims  {dims_text(graph)}\n  work  {work_line(graph)}"
 
 

@@ -22,6 +22,7 @@ from patterns.yaml_tree import Mark
 
 SUFFIX = ".json"
 SUPPORTED = ("LlamaForCausalLM",)
+MOST_DIGITS = 30
 
 
 def _absent(value: object) -> object:
@@ -80,7 +81,8 @@ def import_graph(
     document = read_json(text, file)
     _need_supported(document)
     config = validate(LlamaConfig, document)
-    shape = _checked(config, document, members)
+    shape = _checked(config, document)
+    _need_divisible(name, config, shape, members)
     extents = {
         "tensor_parallel": members,
         "layers": config.num_hidden_layers,
@@ -99,11 +101,14 @@ def import_graph(
 def read_json(text: str, file: str) -> Document:
     """A JSON text as a document, with the places of its values. Raises SpecError."""
     try:
-        data = json.loads(text, object_pairs_hook=_unrepeated, parse_constant=_refused)
+        # What is no number (NaN, a million digits) stays text, so that it is told where a number is due.
+        data = json.loads(text, object_pairs_hook=_unrepeated, parse_constant=str, parse_int=_whole_number)
     except json.JSONDecodeError as error:
         raise SpecError([Mistake(file, error.lineno, error.colno, "", f"not JSON: {error.msg}")]) from None
-    except (ValueError, RecursionError) as error:
-        raise SpecError([Mistake(file, 1, 1, "", f"not JSON that can be read: {error}")]) from None
+    except RecursionError:
+        raise SpecError([Mistake(file, 1, 1, "", "nested too deep to be read")]) from None
+    except _Repeated as error:
+        raise SpecError(_repetitions(text, file, str(error))) from None
     try:
         places = load_text(text, file)
     except SpecError:
@@ -112,17 +117,29 @@ def read_json(text: str, file: str) -> Document:
     return Document(file, data, places.where, places.keys)
 
 
+class _Repeated(Exception):
+    """A key that an object has twice."""
+
+
 def _unrepeated(pairs: list[tuple[str, object]]) -> dict[str, object]:
     made = dict(pairs)
     if len(made) < len(pairs):
         names = [key for key, _ in pairs]
-        repeated = next(key for key in names if names.count(key) > 1)
-        raise ValueError(f"field {repeated!r} is given twice")
+        raise _Repeated(next(key for key in names if names.count(key) > 1))
     return made
 
 
-def _refused(constant: str) -> float:
-    raise ValueError(f"{constant} is no JSON number")
+def _repetitions(text: str, file: str, key: str) -> list[Mistake]:
+    """Where keys are repeated, read as YAML; the file as a whole where it is none."""
+    try:
+        found = [mistake for mistake in load_text(text, file).mistakes if mistake.message.startswith("repeated key")]
+    except SpecError:
+        found = []
+    return found or [Mistake(file, 1, 1, "", f"repeated key {key!r}; keep one")]
+
+
+def _whole_number(digits: str) -> int | str:
+    return int(digits) if len(digits) <= MOST_DIGITS else digits
 
 
 def _need_supported(document: Document) -> None:
@@ -138,7 +155,7 @@ def _need_supported(document: Document) -> None:
         document.refuse([document.at(("architectures",), f"architecture {what} is not supported; {supported}")])
 
 
-def _checked(config: LlamaConfig, document: Document, members: int) -> Shape:
+def _checked(config: LlamaConfig, document: Document) -> Shape:
     """The config's shapes. Raises SpecError with all that does not fit together."""
     heads, kv_heads = config.num_attention_heads, config.num_key_value_heads or config.num_attention_heads
     wrong: list[tuple[str, str]] = []
@@ -154,21 +171,20 @@ def _checked(config: LlamaConfig, document: Document, members: int) -> Shape:
         field = "torch_dtype" if config.torch_dtype else "dtype"
         wrong.append((field, f"element type {written!r} is not supported; supported: {', '.join(DTYPES)}"))
     document.refuse([document.at((field,), message) for field, message in wrong])
-    _need_divisible(config, document.file, heads, kv_heads, members)
     return Shape(heads, kv_heads, head_dim, DTYPES[written])
 
 
-def _need_divisible(config: LlamaConfig, file: str, heads: int, kv_heads: int, members: int) -> None:
+def _need_divisible(name: str, config: LlamaConfig, shape: Shape, members: int) -> None:
     divided = {
-        "num_attention_heads": heads,
+        "num_attention_heads": shape.heads,
         "intermediate_size": config.intermediate_size,
         "vocab_size": config.vocab_size,
     }
     for field, value in divided.items():
         if value % members:
-            raise UserError(f"{file}: {members} members cannot share {field} {value} equally")
-    if kv_heads % members and members % kv_heads:
-        raise UserError(f"{file}: {members} members cannot share num_key_value_heads {kv_heads} equally")
+            raise UserError(f"{name}: {members} members cannot share {field} {value} equally")
+    if shape.kv_heads % members and members % shape.kv_heads:
+        raise UserError(f"{name}: {members} members cannot share num_key_value_heads {shape.kv_heads} equally")
 
 
 def _adapted(graph: Graph, name: str, config: LlamaConfig, dtype: str) -> Graph:

@@ -50,28 +50,43 @@ def workload(
     in the file). overrides: any extents, by name, as numbers or expressions; they win.
     Raises UnknownName, SpecError and other UserErrors.
     """
-    asked = _extents(phase, batch, context) | dict(overrides or {})
+    due = _extents(phase, batch, context)
+    if members < 1:
+        raise UserError(f"members must be at least 1, is {members}")
+    if members > 1:
+        due[MEMBERS_EXTENT] = (str(members), f"{members} members cannot share it")
+    asked = {name: text for name, (text, _) in due.items()} | dict(overrides or {})
+    try:
+        return _read(name_or_path, members, asked)
+    except UnknownName as error:
+        if error.what == "extent" and error.name in due:
+            raise UserError(f"{name_or_path} has no extent {error.name!r}: {due[error.name][1]}") from None
+        raise
+
+
+def _read(name_or_path: str, members: int, extents: Mapping[str, str]) -> Graph:
     if name_or_path in graph_names():
-        return _from_yaml(data_file(__name__, name_or_path, ".yaml", "graph"), members, asked)
+        return _from_yaml(data_file(__name__, name_or_path, ".yaml", "graph"), extents)
     if name_or_path in config_names():
-        return _imported(data_file(CONFIGS, name_or_path, ".json", "config"), name_or_path, members, asked)
+        return _imported(data_file(CONFIGS, name_or_path, ".json", "config"), name_or_path, members, extents)
     path = Path(name_or_path)
     _need_file(path, name_or_path)
     if path.suffix in GRAPH_SUFFIXES:
-        return _from_yaml(path, members, asked)
+        return _from_yaml(path, extents)
     of_folder = path.stem == "config" and path.parent.name
-    return _imported(path, path.parent.name if of_folder else path.stem, members, asked)
+    return _imported(path, path.parent.name if of_folder else path.stem, members, extents)
 
 
-def _extents(phase: str, batch: int | None, context: int | None) -> dict[str, str]:
+def _extents(phase: str, batch: int | None, context: int | None) -> dict[str, tuple[str, str]]:
+    """Extents that are asked for: what each is to be, and what a graph without it cannot do."""
     if phase not in PHASES:
         raise UnknownName("phase", phase, PHASES)
     given = {"batch": batch, "context": context}
     for name, value in given.items():
         if value is not None and value < 1:
             raise UserError(f"{name} must be at least 1, is {value}")
-    extents = {name: str(value) for name, value in given.items() if value is not None}
-    return {"seq": "context", **extents} if phase == "prefill" else extents
+    due = {name: (str(value), f"its {name} cannot be set") for name, value in given.items() if value is not None}
+    return {"seq": ("context", "it has no prefill"), **due} if phase == "prefill" else due
 
 
 def _need_file(path: Path, name: str) -> None:
@@ -94,26 +109,15 @@ def _importers() -> tuple[str, ...]:
     return modules("patterns.importers")
 
 
-def _from_yaml(file: Path | Traversable, members: int, extents: Mapping[str, str]) -> Graph:
+def _from_yaml(file: Path | Traversable, extents: Mapping[str, str]) -> Graph:
     from patterns.read import read_graph
 
-    if members < 1:
-        raise UserError(f"members must be at least 1, is {members}")
-    shared = {MEMBERS_EXTENT: str(members)} if members > 1 else {}
-    try:
-        return read_graph(file, {**shared, **extents})
-    except UnknownName as error:
-        if members > 1 and MEMBERS_EXTENT not in error.known:
-            what = f"{file}: {members} members cannot share this graph: it has no extent {MEMBERS_EXTENT!r}"
-            raise UserError(what) from None
-        raise
+    return read_graph(file, extents)
 
 
 def _imported(file: Path | Traversable, name: str, members: int, extents: Mapping[str, str]) -> Graph:
     from patterns.load import read_text
 
-    if members < 1:
-        raise UserError(f"members must be at least 1, is {members}")
     for module in _importers():
         importer = load_module("patterns.importers", module, "importer")
         if str(file).endswith(importer.SUFFIX):

@@ -25,6 +25,30 @@ def test_a_file_is_replaced_in_one_step_and_readable_by_others(tmp_path: Path) -
     assert file.stat().st_mode & 0o777 == 0o666 & ~umask()
 
 
+def test_a_link_stays_and_its_file_is_replaced(tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(b"old")
+    (tmp_path / "link").symlink_to(tmp_path / "x")
+    check_writable(tmp_path / "link", folder=False)
+    write_file(tmp_path / "link", b"new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "x").read_bytes() == b"new"
+    (tmp_path / "astray").symlink_to(tmp_path / "nowhere" / "x")
+    with pytest.raises(UserError, match="there is no folder"):
+        check_writable(tmp_path / "astray", folder=False)
+
+
+def test_a_pipe_is_written_to(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        check_writable(tmp_path / "pipe", folder=False)
+        write_file(tmp_path / "pipe", b"new")
+        assert os.read(reader, 10) == b"new"
+    finally:
+        os.close(reader)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["pipe"]
+
+
 def test_nothing_is_left_when_the_replacement_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(source: str, target: Path) -> None:
         raise OSError(28, "No space left on device")

@@ -91,9 +91,12 @@ WRONG = [
     ("{", r"config.json:1:2: not JSON: "),
     ('{"a": 1,\n "b" 2}', r"config.json:2:6: not JSON: "),
     ("[]", r"config.json:1:1: a model's config is a JSON object"),
-    ('{"a": NaN}', r"not JSON that can be read: NaN is no JSON number"),
-    ('{"a": 1, "a": 2}', r"not JSON that can be read: field 'a' is given twice"),
-    ("[" * 100_000, r"not JSON that can be read"),
+    (text(hidden_size=float("nan")), r"config.json:5:\d+: hidden_size: a whole number is due, found the text 'NaN'"),
+    (text(hidden_size=10**4299).replace("0" * 4299, "0" * 9000),
+     r"config.json:5:\d+: hidden_size: a whole number is due, found the text '10{50}"),
+    ('{"a": 1,\n "a": 2}', r"config.json:2:2: a: repeated key 'a', on lines 1 and 2; keep one"),
+    ('\t{"a": 1,\n"a": 2}', r"config.json:1:1: repeated key 'a'; keep one"),
+    ("[" * 100_000, r"nested too deep to be read"),
 ]  # fmt: skip
 
 

@@ -64,9 +64,9 @@ REFUSED: list[tuple[str, dict[str, object], type[UserError], str]] = [
     ("llama", {"members": 0}, UserError, r"members must be at least 1, is 0"),
     ("llama-3.1-8b", {"members": -1}, UserError, r"members must be at least 1, is -1"),
     ("llama", {"members": 3}, SpecError, r"'model_heads / tensor_parallel' is 10.6667, not a whole number"),
-    ("softmax", {"members": 2}, UserError, r"2 members cannot share this graph: it has no extent 'tensor_parallel'"),
-    ("softmax", {"context": 5}, UnknownName, r"unknown extent 'context'; there is: columns, rows"),
-    ("softmax", {"phase": "prefill"}, UnknownName, r"unknown extent 'seq'"),
+    ("softmax", {"members": 2}, UserError, r"softmax has no extent 'tensor_parallel': 2 members cannot share it"),
+    ("softmax", {"context": 5}, UserError, r"softmax has no extent 'context': its context cannot be set"),
+    ("softmax", {"phase": "prefill"}, UserError, r"softmax has no extent 'seq': it has no prefill"),
     ("llama-3.1-8b", {"overrides": {"layer": "3"}}, UnknownName, r"unknown extent 'layer' \(did you mean 'layers'\?\)"),
     ("llama", {"overrides": {"context": "0"}}, SpecError, r"--set context.*greater than 0"),
 ]
