@@ -13,6 +13,7 @@ from patterns.dtypes import dtype_bytes
 from patterns.graph import Graph, Node
 from patterns.kind import has, kind_of
 from patterns.plan import Tile
+from patterns.tiles import accumulated_dims
 
 Sizes = Mapping[str, int]
 
@@ -195,7 +196,9 @@ def _space(graph: Graph, nodes: tuple[Node, ...], inside: Collection[str], onlin
     reduced = union(*(node.over for node in nodes))
     made_dims = [_made_dims(graph, node) for node in nodes]
     widest = max(made_dims, key=lambda dims: points(dims, graph.sizes))
-    free = without(union(widest, *made_dims), whole | set(reduced))
+    scattered = {dim for node in nodes if has(node, "updates") for dim in accumulated_dims(graph, node)}
+    again = {dim for dim in scattered if not _once(graph, nodes, dim)}
+    free = without(union(widest, *made_dims), whole | set(reduced) | again)
     stepped = tuple(online) if online else tuple(dim for dim in reduced if _alike(nodes) and _once(graph, nodes, dim))
     reads = _accesses(graph, nodes, made)
     writes = [_written(graph, node) for node in nodes if node.writes not in inside]
@@ -225,14 +228,14 @@ def _alike(nodes: Sequence[Node]) -> bool:
 
 
 def _once(graph: Graph, nodes: Sequence[Node], dim: str) -> bool:
-    """Whether nobody reads what was reduced over a dim together with that dim again."""
+    """Whether nobody reads what was gathered over a dim (reduced, scattered) together with that dim again."""
     after: set[str] = set()
     for node in nodes:
         if any(name in after for name in node.reads):
             if dim in node_dims(graph, node):
                 return False
             after.add(node.writes)
-        elif dim in node.over:
+        elif dim in accumulated_dims(graph, node):
             after.add(node.writes)
     return True
 

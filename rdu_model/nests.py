@@ -100,7 +100,8 @@ def _first_run(nodes: Sequence[Asked], dim: str, around: frozenset[str]) -> Run:
         reads, how = set(asked.node.reads), relation(asked, dim)
         if how == "free" and asked.accumulated & around:
             how = "blocked"
-        if reads & late or (reads & made and (how in ("absent", "blocked") or reads & partial)):
+        whole = asked.indexes and asked.node.along == dim and asked.node.reads[0] in made
+        if reads & late or whole or (reads & made and (how in ("absent", "blocked") or reads & partial)):
             after.append(asked)
             late.add(asked.node.writes)
         elif how in ("absent", "blocked"):

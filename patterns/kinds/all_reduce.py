@@ -1,9 +1,9 @@
 """all_reduce: the sum over the members of a parallel group, which every member gets.
 
 YAML: {kind: all_reduce, reads: [partial], along: tensor_parallel}. `along` names the extent that is the number of
-members (no dim of the tensor); the reader drops an all_reduce over one member. Its demand is the payload: the bytes
-of one member's tensor. What a machine sends for it depends on its network (in a ring of p, each member sends
-2 (p - 1) / p of the payload).
+members (no dim of the tensor); the reader drops an all_reduce over one member unless somebody needs the copy. Its
+demand is the payload: the bytes of one member's tensor. What a machine sends for it depends on its network (in a ring
+of p, each member sends 2 (p - 1) / p of the payload).
 """
 
 from __future__ import annotations
@@ -48,7 +48,9 @@ def output(node: Node, operands: Sequence[Tensor], declared: Tensor | None) -> T
 
 
 def demand(node: Node, graph: Graph, sizes: Mapping[str, int]) -> Demand:
-    """The payload in bytes."""
+    """The payload in bytes; nothing in a group of one."""
+    if graph.sizes[node.along] == 1:
+        return Demand()
     tensor = graph.tensor_named[node.writes]
     return Demand(network_bytes=points(tensor.dims, sizes) * dtype_bytes(tensor.dtype))
 

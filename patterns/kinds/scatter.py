@@ -86,7 +86,8 @@ def compute(node: Node, operands: Sequence[Operand], out_dims: tuple[str, ...]) 
 
 
 def _set(np: Any, target: Any, where: Any, rows: Any) -> None:
-    target[where] = rows
+    # One after another, in one axis: with several, numpy goes by how the arrays lie in memory.
+    target[tuple(np.broadcast_to(at, rows.shape).ravel() for at in where)] = rows.ravel()
 
 
 _WRITE: Mapping[str, Any] = {

@@ -10,12 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from patterns.count import graph_demand
 from patterns.errors import UserError
 from patterns.evaluate import evaluate, random_arrays
 from patterns.graph import Graph, Node, Tensor
 from patterns.kind import Operand, kind_named
 from patterns.library import workload
-from tests.kinds.graphs import graph
+from tests.kinds.graphs import SIZES, graph
 
 Arrays = dict[str, Any]
 
@@ -103,6 +104,22 @@ def test_a_scatter_writes_rows_and_says_what_repeated_ones_do(fn: str) -> None:
             old = expected[m, row]
             expected[m, row] = {"set": line, "add": old + line, "max": np.maximum(old, line)}[fn]
     np.testing.assert_allclose(z, expected)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_rows_are_written_in_the_order_of_their_dims_wherever_they_lie_in_memory(order: Any) -> None:
+    node = Node("z", "scatter", "set", ("t", "i", "r"), "z", along="q")
+    rows = np.asarray(np.arange(6.0).reshape(3, 2), order=order)
+    index = Operand(np.zeros((2, 3), dtype=int), ("a", "c"))
+    z = kind_named("scatter").compute(node, [Operand(np.zeros(2), ("q",)), index, Operand(rows, ("c", "a"))], ("q",))
+    np.testing.assert_array_equal(z, [5.0, 0.0])
+
+
+def test_nothing_is_sent_in_a_group_of_one() -> None:
+    made = graph("z: {kind: all_reduce, reads: [x], along: alone}", extents=SIZES.replace("m: 3", "m: 3, alone: 1"))
+    assert graph_demand(made).network_bytes == 0
+    made = graph("z: {kind: all_reduce, reads: [x], along: b}")
+    assert graph_demand(made).network_bytes == 3 * 5 * 2
 
 
 def test_buffers_move_elements() -> None:
