@@ -9,6 +9,7 @@ from typing import Literal
 
 from patterns.parameters import Parameters, read_parameters
 from patterns.plugin import data_file, data_files
+from patterns.units import exact
 
 MACHINES = "gpu_model.machines"
 
@@ -20,6 +21,7 @@ class Machine:
     mma_*: the smallest matrix instruction; rows, columns and inner bytes are padded to it.
     smem_cycles_per_kib: what reading its operands from shared memory costs the tensor core (0: not modelled).
     tile_rows, tile_columns: extents that are tried for a matrix tile. tile_k_bytes: an operand's row in one step.
+    hbm_efficiency: share of hbm_bytes_per_s that long streams get.
     load_latency_cycles: from the end of a transfer on the load path to its arrival in shared memory.
     cp_async_issue_cycles, tma_issue_cycles: paid by the issuing warp for each tile; the first also per KiB.
     kernel_ramp_cycles, kernel_drain_cycles: inside a kernel before its first load and after its last store.
@@ -53,7 +55,7 @@ class Machine:
     l2_bytes_per_cycle: int
     hbm_bytes: int
     hbm_bytes_per_s: int
-    hbm_achieved_bytes_per_s: int
+    hbm_efficiency: float
     network_bytes_per_s: int
     network_latency_cycles: int
     kernel_ramp_cycles: int
@@ -82,6 +84,11 @@ class Machine:
         """Matrix FLOP per cycle of an SM by the dtype of the operands; others are multiplied as tf32."""
         bf16, fp8 = self.bf16_flops_per_cycle, self.fp8_flops_per_cycle
         return {"bf16": bf16, "fp16": bf16, "fp8": fp8, "int8": fp8}
+
+    @cached_property
+    def hbm_achieved_bytes_per_s(self) -> int:
+        """What long streams get of the HBM, rounded down."""
+        return int(self.hbm_bytes_per_s * exact(self.hbm_efficiency))
 
 
 def machine_names() -> tuple[str, ...]:

@@ -122,7 +122,7 @@ def rates(machine: Machine) -> Rates:
             ("network_bytes", float(machine.link_bytes_per_s)),
         ),
         achievable=(
-            ("matrix_flops", float(min(machine.peak_flops_per_s, 2 * usable * macs_per_pcu(machine)))),
+            ("matrix_flops", float(2 * usable * macs_per_pcu(machine))),
             ("vector_ops", float(usable * machine.pcu_lanes * machine.pcu_stages)),
             ("special_ops", float(usable * machine.pcu_lanes)),
             ("hbm_bytes", float(machine.hbm_bytes_per_s * exact(machine.hbm_efficiency))),

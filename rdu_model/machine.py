@@ -43,7 +43,6 @@ class Machine:
     pmus: int
     pmu_bytes: int
     pmu_bytes_per_cycle: int
-    peak_flops_per_s: int
     hbm_bytes: int
     hbm_bytes_per_s: int
     hbm_efficiency: float
@@ -62,6 +61,11 @@ class Machine:
     software_argument_load_ps: int
     software_execute_ps: int
     name: str = ""
+
+    @property
+    def peak_flops_per_s(self) -> int:
+        """What all PCUs do as systolic arrays, a multiply-add being 2; SN40L's data sheet rounds it to 638 TFLOP/s."""
+        return 2 * self.pcus * macs_per_pcu(self) * self.clock_hz
 
 
 @dataclass(frozen=True)
