@@ -15,7 +15,7 @@ from gpu_model.rates import rates
 from gpu_model.schedule import AUTO, tried_for_products
 from gpu_model.space import spaces_of
 from gpu_model.tile import Asked, Options, choose, options_of
-from patterns.count import parameter_bytes, state_capacity_bytes
+from patterns.count import exchanged_bytes, parameter_bytes, state_capacity_bytes
 from patterns.errors import DoesNotFit
 from patterns.graph import Block, Graph
 from patterns.kind import has
@@ -105,8 +105,8 @@ def _members(graph: Graph, group: Group) -> int:
 
 
 def _too_large(graph: Graph, machine: Machine) -> Iterator[str]:
-    """Raises DoesNotFit, or warns, where weights and states are more than the memory of one GPU."""
-    needed = parameter_bytes(graph) + state_capacity_bytes(graph)
+    """Raises DoesNotFit, or warns, where weights, states, inputs and outputs are more than the memory of one GPU."""
+    needed = parameter_bytes(graph) + state_capacity_bytes(graph) + exchanged_bytes(graph)
     if needed > machine.hbm_bytes:
         members = -(-needed // machine.hbm_bytes)
         help_text = f"at least {members:,} GPUs would hold it"

@@ -129,6 +129,12 @@ def state_capacity_bytes(graph: Graph) -> int:
     return _capacity_bytes(graph, "state")
 
 
+def exchanged_bytes(graph: Graph) -> int:
+    """Bytes of what a run is given and of what it leaves: inputs and results, states left out."""
+    left = sum(tensor_bytes(graph, name) for name in results(graph) if not graph.tensor_named[name].shares)
+    return _capacity_bytes(graph, "input") + left
+
+
 def _capacity_bytes(graph: Graph, role: str) -> int:
     return sum(_whole_bytes(graph, tensor) for tensor in graph.tensors if tensor.role == role and not tensor.shares)
 

@@ -1,8 +1,8 @@
-"""What must fit before anything runs: sockets, and weights and states in the HBM of each."""
+"""What must fit before anything runs: sockets, and weights, states, inputs and outputs in the HBM of each."""
 
 from __future__ import annotations
 
-from patterns.count import parameter_bytes, state_capacity_bytes
+from patterns.count import exchanged_bytes, parameter_bytes, state_capacity_bytes
 from patterns.errors import DoesNotFit, UserError
 from patterns.graph import Graph
 from rdu_model.machine import Machine
@@ -23,9 +23,9 @@ def check_sockets(machine: Machine, members: int) -> None:
 
 
 def check_hbm(graph: Graph, machine: Machine, members: int) -> None:
-    """Raises DoesNotFit if one socket's weights and states are more than its HBM. DDR is not streamed from."""
-    weights, states = parameter_bytes(graph), state_capacity_bytes(graph)
-    needed = weights + states
+    """Raises DoesNotFit if one socket's weights, states, inputs and outputs exceed its HBM. DDR is not streamed from."""
+    weights, states, exchanged = parameter_bytes(graph), state_capacity_bytes(graph), exchanged_bytes(graph)
+    needed = weights + states + exchanged
     if needed <= machine.hbm_bytes:
         return
     least = -(-needed * members // machine.hbm_bytes)
@@ -36,5 +36,5 @@ def check_hbm(graph: Graph, machine: Machine, members: int) -> None:
         "bytes of HBM per socket",
         needed,
         machine.hbm_bytes,
-        f"weights {weights:,} and states {states:,}; {would_do}{ddr}",
+        f"weights {weights:,}, states {states:,}, inputs and outputs {exchanged:,}; {would_do}{ddr}",
     )

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from patterns.count import (
     compulsory,
+    exchanged_bytes,
     graph_demand,
     group_demand,
     group_traffic,
@@ -104,6 +105,7 @@ nodes:
     assert (moved.weight_bytes, moved.gathered_bytes, moved.output_bytes) == (0, 51_200_000, 51_200_000)
     assert moved.input_bytes == 40_000
     assert parameter_bytes(made) == 777_912_320
+    assert exchanged_bytes(made) == 40_000 + 51_200_000
 
 
 def test_more_lookups_than_rows_read_the_table_once() -> None:
