@@ -23,7 +23,7 @@ def check_sockets(machine: Machine, members: int) -> None:
 
 
 def check_hbm(graph: Graph, machine: Machine, members: int) -> None:
-    """Raises DoesNotFit if one socket's weights, states, inputs and outputs exceed its HBM. DDR is not streamed from."""
+    """Raises DoesNotFit if a socket's weights, states, inputs and outputs exceed its HBM. DDR is not streamed from."""
     weights, states, exchanged = parameter_bytes(graph), state_capacity_bytes(graph), exchanged_bytes(graph)
     needed = weights + states + exchanged
     if needed <= machine.hbm_bytes:
