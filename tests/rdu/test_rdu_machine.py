@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from patterns.errors import SpecError, UnknownName
-from rdu_model.machine import hbm_pace, load_machine, machine_names, macs_per_pcu, read_machine, usable_pcus
+from rdu_model.machine import hbm_pace, load_machine, machine_names, read_machine, usable_pcus
 
 
 def test_there_are_two_machines() -> None:
