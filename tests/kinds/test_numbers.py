@@ -110,9 +110,9 @@ def test_a_scatter_writes_rows_and_says_what_repeated_ones_do(fn: str) -> None:
 def test_rows_are_written_in_the_order_of_their_dims_wherever_they_lie_in_memory(order: Any) -> None:
     node = Node("z", "scatter", "set", ("t", "i", "r"), "z", along="q")
     rows = np.asarray(np.arange(6.0).reshape(3, 2), order=order)
-    index = Operand(np.zeros((2, 3), dtype=int), ("a", "c"))
+    index = Operand(np.asarray([[0, 0, 1], [1, 0, 0]], order=order), ("a", "c"))
     z = kind_named("scatter").compute(node, [Operand(np.zeros(2), ("q",)), index, Operand(rows, ("c", "a"))], ("q",))
-    np.testing.assert_array_equal(z, [5.0, 0.0])
+    np.testing.assert_array_equal(z, [5.0, 4.0])
 
 
 def test_nothing_is_sent_in_a_group_of_one() -> None:
