@@ -106,11 +106,12 @@ def test_a_scatter_writes_rows_and_says_what_repeated_ones_do(fn: str) -> None:
     np.testing.assert_allclose(z, expected)
 
 
-@pytest.mark.parametrize("order", ["C", "F"])
-def test_rows_are_written_in_the_order_of_their_dims_wherever_they_lie_in_memory(order: Any) -> None:
+@pytest.mark.parametrize("of_rows", ["C", "F"])
+@pytest.mark.parametrize("of_index", ["C", "F"])
+def test_rows_are_written_in_the_order_of_their_dims_wherever_they_lie_in_memory(of_rows: Any, of_index: Any) -> None:
     node = Node("z", "scatter", "set", ("t", "i", "r"), "z", along="q")
-    rows = np.asarray(np.arange(6.0).reshape(3, 2), order=order)
-    index = Operand(np.asarray([[0, 0, 1], [1, 0, 0]], order=order), ("a", "c"))
+    rows = np.asarray(np.arange(6.0).reshape(3, 2), order=of_rows)
+    index = Operand(np.asarray([[0, 0, 1], [1, 0, 0]], order=of_index), ("a", "c"))
     z = kind_named("scatter").compute(node, [Operand(np.zeros(2), ("q",)), index, Operand(rows, ("c", "a"))], ("q",))
     np.testing.assert_array_equal(z, [5.0, 4.0])
 
