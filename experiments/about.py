@@ -12,6 +12,17 @@ def about_module(module: str) -> str:
     return first_sentence(import_module(module).__doc__ or "")
 
 
+def below_the_first(module: str) -> list[str]:
+    """A module's docstring without its first paragraph: lines of a text as one, indented ones as they are."""
+    lines: list[str] = []
+    for line in (import_module(module).__doc__ or "").partition("\n\n")[2].rstrip().splitlines():
+        if lines and not line.startswith(" ") and not lines[-1].startswith(" "):
+            lines[-1] += f" {line}"
+        else:
+            lines.append(line)
+    return lines
+
+
 def docstring(module: str) -> str:
     """The whole docstring of a module, on one line."""
     return " ".join((import_module(module).__doc__ or "").split())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from experiments.about import about_config, about_data, about_module
+from experiments.about import about_config, about_data, about_module, below_the_first
 from experiments.sides import MODELS, Family, machine_names, mode_names
 from experiments.text.rules import rule_of
 from patterns.plugin import modules
@@ -13,10 +13,11 @@ from patterns.plugin import modules
 
 @dataclass(frozen=True)
 class Entry:
-    """A name that a command takes, and what it stands for."""
+    """A name that a command or a file takes, and what it stands for; `details` where its section is shown alone."""
 
     name: str
     about: str
+    details: tuple[str, ...] = ()
 
 
 def machines() -> list[Entry]:
@@ -53,6 +54,19 @@ def schedules() -> list[Entry]:
     ]
 
 
+def kinds() -> list[Entry]:
+    """Pattern kinds: what each is, and how a node of it is written."""
+    from patterns.kind import kind_named, kind_names
+
+    found = []
+    for name in kind_names():
+        module, functions = f"patterns.kinds.{name}", kind_named(name).FUNCTIONS
+        listed = [f"{fn} ({', '.join(fields)})" if fields else fn for fn, fields in functions.items()]
+        told = [*below_the_first(module), *([f"fn: {', '.join(listed)}"] if listed else [])]
+        found.append(Entry(name, about_module(module).removeprefix(f"{name}: "), tuple(told)))
+    return found
+
+
 def studies() -> list[Entry]:
     """Experiments that can be run by name."""
     return [Entry(name, about_module(f"experiments.studies.{name}")) for name in modules("experiments.studies")]
@@ -63,5 +77,6 @@ SECTION_ENTRIES: Mapping[str, Callable[[], list[Entry]]] = {
     "graphs": graphs,
     "policies": policies,
     "schedules": schedules,
+    "kinds": kinds,
     "studies": studies,
 }

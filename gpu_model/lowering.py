@@ -16,7 +16,7 @@ from gpu_model.schedule import AUTO, tried_for_products
 from gpu_model.space import spaces_of
 from gpu_model.tile import Asked, Options, choose, options_of
 from patterns.count import exchanged_bytes, parameter_bytes, state_capacity_bytes
-from patterns.errors import DoesNotFit
+from patterns.errors import DoesNotFit, UserError
 from patterns.graph import Block, Graph
 from patterns.kind import has
 from patterns.plan import Call, Plan
@@ -49,6 +49,7 @@ def lower(
     Raises UnknownName, UserError, and DoesNotFit, which says what would fit.
     """
     # 1. Names and options first: a mistake in them is told before any work.
+    _need_members(members)
     how, cost = policy_named(policy), launch_cost(launch, machine)
     gap_cycles = cycles_of_ps(cost.device_ps, machine.clock_hz)
     ask = _Ask(machine, tried_for_products(schedule), options_of(options or {}), gap_cycles)
@@ -102,6 +103,11 @@ def call_name(block: Block, group: Group) -> str:
 def _members(graph: Graph, group: Group) -> int:
     """GPUs that the kernel's collective sums over: the extent that it names; 1 if it has none."""
     return max((graph.sizes[node.along] for node in group.nodes if has(node, "communicates")), default=1)
+
+
+def _need_members(members: int) -> None:
+    if members < 1:
+        raise UserError(f"{members} GPUs: at least 1 is needed")
 
 
 def _too_large(graph: Graph, machine: Machine) -> Iterator[str]:

@@ -6,7 +6,7 @@ Everything is frozen. Shapes follow from names: a tensor's shape is the extents 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, Literal
@@ -69,7 +69,7 @@ class Block:
 
     name: str
     count: int
-    nodes: tuple[Node, ...]
+    nodes: tuple[Node, ...] = field(repr=False)
     carried: tuple[tuple[str, str], ...] = ()
 
 
@@ -79,7 +79,7 @@ class Graph:
 
     name: str
     extents: tuple[tuple[str, int], ...]
-    tensors: tuple[Tensor, ...]
+    tensors: tuple[Tensor, ...] = field(repr=False)
     blocks: tuple[Block, ...]
 
     @cached_property

@@ -52,10 +52,12 @@ class WrongShape(Exception):
 class Kind(Protocol):
     """The names that a file in kinds/ has.
 
-    Spec: the pydantic model of the node in YAML. TRAITS: what machines may ask.
+    Spec: the pydantic model of the node in YAML. TRAITS: what machines may ask. FUNCTIONS: what `fn` may be, with the
+    fields that each takes; empty for a kind that has but one.
     """
 
     TRAITS: frozenset[Trait]
+    FUNCTIONS: Mapping[str, tuple[str, ...]]
     Spec: type[NodeSpec]
 
     def infer(self, node: Node, operands: Sequence[Tensor], declared: Tensor | None, sizes: Mapping[str, int]) -> Node:

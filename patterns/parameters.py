@@ -69,7 +69,7 @@ def read_parameters(
     """The parameters in a file as an instance of `cls`, a flat frozen dataclass.
 
     Fields are int, float, str, bool, Literal, a tuple of these, or a tuple of (name, value) pairs, which files write
-    as a mapping. A field with a default may be left out. overrides: value by field name, as text.
+    as a mapping. A field with a default may be left out. overrides: value by field name, as text with its unit.
     Raises SpecError with every mistake of the file, UnknownName for an override of no field.
     """
     document = load_file(file)
@@ -81,7 +81,7 @@ def read_parameters(
     origins = _origins(document, cls, known, mistakes)
     document.refuse(mistakes)
     for name, text in (overrides or {}).items():
-        origins[name] = Origin(name, _overridden(cls, known[name], text))
+        origins[name] = Origin(name, _overridden(cls, known[name], str(text)))
     in_order = tuple(origins[name] for name in known)
     return Parameters(cls(**{origin.field: origin.used.value for origin in in_order}), in_order)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
@@ -65,7 +65,7 @@ class Call:
     block: str
     nodes: tuple[str, ...]
     tiling: Tiling
-    program: Program
+    program: Program = field(repr=False)
     clock_hz: int
     count: int = 1
     iterations: int = 1
@@ -127,11 +127,11 @@ class Plan:
     family: Literal["gpu", "rdu"]
     mode: str
     members: int
-    graph: Graph
-    calls: tuple[Call, ...]
+    graph: Graph = field(repr=False)
+    calls: tuple[Call, ...] = field(repr=False)
     launch: LaunchCost
-    rates: Rates
-    refusals: tuple[Refusal, ...] = ()
+    rates: Rates = field(repr=False)
+    refusals: tuple[Refusal, ...] = field(default=(), repr=False)
     warnings: tuple[str, ...] = ()
 
     @cached_property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from patterns.pipeline import overlap, waterfall
@@ -32,7 +32,7 @@ class CallRun:
     """One distinct call, simulated: its Timeline (cycles) and its whole time in picoseconds (rounded up once)."""
 
     name: str
-    timeline: Timeline
+    timeline: Timeline = field(repr=False)
     duration_ps: int
 
 
@@ -41,9 +41,9 @@ class Execution:
     """A Plan, simulated: every distinct call, and the call-level schedule in picoseconds."""
 
     plan: Plan
-    calls: tuple[CallRun, ...]
-    schedule_program: Program
-    schedule: Timeline
+    calls: tuple[CallRun, ...] = field(repr=False)
+    schedule_program: Program = field(repr=False)
+    schedule: Timeline = field(repr=False)
 
     @cached_property
     def call_named(self) -> Mapping[str, CallRun]:

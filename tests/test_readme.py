@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import re
 import shlex
 from pathlib import Path
@@ -14,6 +15,8 @@ from experiments.cli import cli
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
 EXAMPLE = re.compile(r"^```console\n\$ (patternloom [^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+GRAPH = re.compile(r"^```yaml\n(# (\S+\.yaml)\n.*?)^```$", re.MULTILINE | re.DOTALL)
+SESSION = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 HEAD = re.compile(r" \| head -n (\d+)$")
 PICTURES = ("fusion", "overlap")
 
@@ -23,10 +26,19 @@ def examples() -> list[str]:
     return [found[1] for found in EXAMPLE.finditer(README.read_text(encoding="utf-8"))]
 
 
-def output_of(command: str, monkeypatch: pytest.MonkeyPatch) -> str:
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A clone's folder as a reader has it, with the graphs that the README shows."""
+    for found in GRAPH.finditer(README.read_text(encoding="utf-8")):
+        (tmp_path / found[2]).write_text(found[1], encoding="utf-8")
+    (tmp_path / "patterns").symlink_to(ROOT / "patterns")
+    return tmp_path
+
+
+def output_of(command: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """What a command of the README prints, cut as its `| head -n N` says."""
     monkeypatch.setenv("COLUMNS", "100")
-    monkeypatch.chdir(ROOT)
+    monkeypatch.chdir(folder)
     head = HEAD.search(command)
     arguments = shlex.split(HEAD.sub("", command))[1:]
     result = CliRunner().invoke(cli, arguments, catch_exceptions=False)
@@ -36,15 +48,22 @@ def output_of(command: str, monkeypatch: pytest.MonkeyPatch) -> str:
 
 @pytest.mark.parametrize("command", examples())
 def test_an_example_prints_what_the_readme_says(
-    command: str, monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config
+    command: str, folder: Path, monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config
 ) -> None:
     text = README.read_text(encoding="utf-8")
-    printed = output_of(command, monkeypatch)
+    printed = output_of(command, folder, monkeypatch)
     if pytestconfig.getoption("--update-golden"):
         text = EXAMPLE.sub(lambda m: f"```console\n$ {m[1]}\n{printed}```" if m[1] == command else m[0], text)
         README.write_text(text, encoding="utf-8")
     shown = next(found[2] for found in EXAMPLE.finditer(text) if found[1] == command)
     assert printed == shown, "the README is out of date: run pytest tests/test_readme.py --update-golden"
+
+
+def test_the_session_in_python_runs_as_shown() -> None:
+    text = "\n".join(SESSION.findall(README.read_text(encoding="utf-8")))
+    session = doctest.DocTestParser().get_doctest(text, {}, "README", str(README), 0)
+    assert len(session.examples) > 5
+    assert doctest.DocTestRunner().run(session).failed == 0
 
 
 def test_there_are_examples_of_the_main_commands() -> None:

@@ -9,17 +9,22 @@ import click
 if TYPE_CHECKING:
     from experiments.catalogue import Entry
 
-SECTIONS = ("machines", "graphs", "policies", "schedules", "studies")
+SECTIONS = ("machines", "graphs", "policies", "schedules", "kinds", "studies")
 
 
 @click.command
 @click.argument("section", type=click.Choice(SECTIONS), required=False)
 def command(section: str | None) -> None:
-    """List machines, graphs, policies, schedules or studies; everything if SECTION is left out."""
+    """List machines, graphs, policies, schedules, kinds of patterns or studies; everything if SECTION is left out."""
     from experiments.catalogue import SECTION_ENTRIES
     from experiments.text.page import show_page
 
-    show_page(listed(name, SECTION_ENTRIES[name]()) for name in ([section] if section else SECTIONS))
+    if section is None:
+        show_page(listed(name, SECTION_ENTRIES[name]()) for name in SECTIONS)
+        return
+    entries = SECTION_ENTRIES[section]()
+    told = ("\n  ".join([entry.name, *entry.details]) for entry in entries if entry.details)
+    show_page([listed(section, entries), *told])
 
 
 def listed(section: str, entries: list[Entry]) -> str:

@@ -55,8 +55,8 @@ def wrapped(text: str, width: int) -> str:
 
 
 def wrapped_line(line: str, width: int) -> str:
-    """One line wrapped; what continues an indented line ('  name  words') stands below its words."""
-    entry = re.match(r"  (?:\S+ )*?\S+ {2,}", line)
+    """One line wrapped; what continues an indented line stands below it, below the words of a '  name  words'."""
+    entry = re.match(r"  (?:\S+ )*?\S+ {2,}| *", line)
     indent = " " * entry.end() if entry else ""
     return "\n".join(textwrap.wrap(line, width, subsequent_indent=indent, break_on_hyphens=False)) or line
 

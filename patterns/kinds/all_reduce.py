@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 TRAITS: frozenset[Trait] = frozenset({"communicates"})
+FUNCTIONS: Mapping[str, tuple[str, ...]] = {}
 
 
 class Spec(NodeSpec):

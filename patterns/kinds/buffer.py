@@ -1,13 +1,12 @@
 """buffer: the same elements in another access pattern.
 
-YAML, one line each:
-  {kind: buffer, fn: permute, reads: [x], order: n m}                  or the order of the declared result
-  {kind: buffer, fn: roll, reads: [x], along: d, by: d // 2}           element i moves to (i + by) mod extent
-  {kind: buffer, fn: slice, reads: [x], along: d, start: d - 1, to: e}  as many elements as dim e has
-  {kind: buffer, fn: split, reads: [x], along: d, to: e f}             d = e * f, f fastest
-  {kind: buffer, fn: merge, reads: [x], parts: e f, to: d}             d = e * f, f fastest, in the place of e
-  {kind: buffer, fn: concat, reads: [x, y], along: d, to: e}           without `along`: the one dim of each read
-                                                                       that the reads do not share
+YAML, besides `kind: buffer`:
+  {fn: permute, reads: [x], order: n m}                   or the order of the declared result
+  {fn: roll, reads: [x], along: d, by: d // 2}            element i moves to (i + by) mod extent
+  {fn: slice, reads: [x], along: d, start: d - 1, to: e}  as many elements as dim e has
+  {fn: split, reads: [x], along: d, to: e f}              d = e * f, f fastest
+  {fn: merge, reads: [x], parts: e f, to: d}              d = e * f, f fastest, in the place of e
+  {fn: concat, reads: [x, y], along: d, to: e}            without `along`: each read's one own dim
 A slice touches what it takes, the others every element. Whether bytes move is the machine's affair.
 """
 
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 TRAITS: frozenset[Trait] = frozenset({"moves"})
+FUNCTIONS: Mapping[str, tuple[str, ...]] = {name: tuple(sorted(move.takes)) for name, move in MOVES.items()}
 
 
 class Spec(NodeSpec):

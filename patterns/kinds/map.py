@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 TRAITS: frozenset[Trait] = frozenset({"elementwise"})
+FUNCTIONS: Mapping[str, tuple[str, ...]] = {name: function.arguments for name, function in MAP.items()}
 
 
 class Spec(NodeSpec):

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 TRAITS: frozenset[Trait] = frozenset({"contracts"})
+FUNCTIONS: Mapping[str, tuple[str, ...]] = {}
 
 
 class Spec(NodeSpec):

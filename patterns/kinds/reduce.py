@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 TRAITS: frozenset[Trait] = frozenset({"reduces"})
+FUNCTIONS: Mapping[str, tuple[str, ...]] = dict.fromkeys(REDUCTIONS, ())
 
 
 class Spec(NodeSpec):

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 TRAITS: frozenset[Trait] = frozenset({"indexes", "updates"})
+FUNCTIONS: Mapping[str, tuple[str, ...]] = dict.fromkeys(("set", "add", "max"), ())
 
 
 class Spec(NodeSpec):

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 TRAITS: frozenset[Trait] = frozenset({"elementwise"})
+FUNCTIONS: Mapping[str, tuple[str, ...]] = {name: function.arguments for name, function in ZIP.items()}
 
 
 class Spec(NodeSpec):

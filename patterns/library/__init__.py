@@ -41,7 +41,7 @@ def workload(
     batch: int | None = None,
     context: int | None = None,
     members: int = 1,
-    overrides: Mapping[str, str] | None = None,
+    overrides: Mapping[str, int | str] | None = None,
 ) -> Graph:
     """The graph of a workload, for one of `members` that share it.
 
@@ -55,7 +55,8 @@ def workload(
         raise UserError(f"members must be at least 1, is {members}")
     if members > 1:
         due[MEMBERS_EXTENT] = (str(members), f"{members} members cannot share it")
-    asked = {name: text for name, (text, _) in due.items()} | dict(overrides or {})
+    asked = {name: text for name, (text, _) in due.items()}
+    asked |= {name: str(value) for name, value in (overrides or {}).items()}
     try:
         return _read(name_or_path, members, asked)
     except UnknownName as error:

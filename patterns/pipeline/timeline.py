@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise, takewhile
 from typing import NamedTuple
@@ -65,10 +65,10 @@ class Timeline:
 
     total_cycles: int
     stepped_cycles: int
-    windows: tuple[Window, ...]
-    spans: tuple[Span, ...]
+    windows: tuple[Window, ...] = field(repr=False)
+    spans: tuple[Span, ...] = field(repr=False)
     busy: tuple[tuple[str, int], ...]
-    stalls: tuple[Stall, ...]
+    stalls: tuple[Stall, ...] = field(repr=False)
     counters: tuple[tuple[str, int], ...]
     steps: int
 
