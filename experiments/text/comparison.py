@@ -121,10 +121,13 @@ def headline_note(comparison: Comparison) -> str:
     if len(starred) < 2:
         return ""
     gpu, rdu = starred["gpu"], starred["rdu"]
+    layer = layer_of(rdu)
+    looped = layer is not None and layer.total < layer.executions
+    how = " with repeated blocks looped" if looped else " (not looped, `patternloom show` says why)" if layer else ""
     fewer, faster = ratio_text(gpu.calls / rdu.calls), ratio_text(gpu.time_ps / rdu.time_ps)
     return (
-        f"* headline pair: {counted_calls(gpu.calls)} operator by operator on the GPU, {rdu.calls:,} with repeated"
-        f" blocks looped on the RDU: {fewer} fewer calls, {faster} the speed."
+        f"* headline pair: {counted_calls(gpu.calls)} operator by operator on the GPU, {rdu.calls:,}{how} on the"
+        f" RDU: {fewer} fewer calls, {faster} the speed."
     )
 
 

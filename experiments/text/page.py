@@ -57,7 +57,7 @@ def wrapped(text: str, width: int) -> str:
 def wrapped_line(line: str, width: int) -> str:
     """One line wrapped; what continues an indented line stands below it, below the words of a '  name  words'."""
     entry = re.match(r"  (?:\S+ )*?\S+ {2,}| *", line)
-    indent = " " * entry.end() if entry else ""
+    indent = " " * min(entry.end(), width // 2) if entry else ""
     return "\n".join(textwrap.wrap(line, width, subsequent_indent=indent, break_on_hyphens=False)) or line
 
 
@@ -69,8 +69,8 @@ def show_rich(parts: Iterable[Part], width: int) -> None:
     console = Console(width=width, highlight=False)
     for part in parts:
         if isinstance(part, Table):
-            for piece in split(part, width):
-                console.print(rich_table(piece))
+            for number, piece in enumerate(split(part, width)):
+                console.print(*([""] if number else []), rich_table(piece), sep="\n")
         else:
             console.print(Text(part_text(part, width)), soft_wrap=True)
         console.print()

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 FEW_CYCLES = 12_000
 FEW_USES = 8
+FEW_NODES = 4
 
 
 def plan_parts(execution: Execution) -> list[Part]:
@@ -62,7 +63,14 @@ def refusals(plan: Plan) -> str:
     """What did not become one call, '' if nothing was refused."""
     if not plan.refusals:
         return ""
-    return "Refused:\n" + "\n".join(f"  {' + '.join(r.nodes)}  {r.reason}" for r in plan.refusals)
+    return "Refused:\n" + "\n".join(f"  {together(r.nodes)}  {r.reason}" for r in plan.refusals)
+
+
+def together(nodes: tuple[str, ...]) -> str:
+    """The names of nodes that might have been one call; of many, the first and the last."""
+    if len(nodes) <= FEW_NODES:
+        return " + ".join(nodes)
+    return f"{nodes[0]} + ... + {nodes[-1]} ({len(nodes)} nodes)"
 
 
 def call_named(execution: Execution, name: str) -> str:

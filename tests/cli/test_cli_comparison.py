@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from experiments.text.comparison import comparison_parts
+from experiments.text.comparison import comparison_parts, headline_note
 from experiments.text.page import page_text
 
 if TYPE_CHECKING:
@@ -20,6 +20,15 @@ def test_the_page_fits_its_width(comparison: Comparison, golden: Callable[[str, 
     page = page_text([part for part in comparison_parts(comparison) if part], width)
     assert max(map(len, page.splitlines())) <= width
     golden(f"cli/comparison_{width}.txt", page + "\n")
+
+
+def test_the_headline_says_whether_blocks_are_looped(comparison: Comparison) -> None:
+    assert "3 with repeated blocks looped on the RDU" in headline_note(comparison)
+    *others, looped = comparison.outcomes
+    fused = replace(looped, report=replace(others[-1].report, mode="looped"))
+    assert "34 (not looped, `patternloom show` says why) on the RDU" in headline_note(
+        replace(comparison, outcomes=(*others, fused))
+    )
 
 
 def test_a_side_without_the_headline_mode_has_no_headline_note(comparison: Comparison) -> None:

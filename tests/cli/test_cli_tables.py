@@ -55,6 +55,12 @@ def test_every_cell_is_shown_once(width: int) -> None:
     assert sorted(cells) == sorted(["808", "11.02 ms", "3", "5.12 ms"])
 
 
+def test_a_long_name_leaves_half_the_width_for_words() -> None:
+    text = page_text([f"  {'a' * 26}  all layers in one call"], 30)
+    assert max(map(len, text.splitlines())) <= 30
+    assert text.splitlines()[1:] == [" " * 15 + "all layers in", " " * 15 + "one call"]
+
+
 def test_texts_are_wrapped_and_entries_keep_their_indent() -> None:
     text = page_text(["a rule:\n  looped  all layers in one call of the machine", TABLE], 30)
     assert text.splitlines()[:3] == ["a rule:", "  looped  all layers in one", "          call of the machine"]
