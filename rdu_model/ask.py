@@ -24,6 +24,7 @@ class Asked:
     unit_class: matrix (a systolic array), vector (SIMD), network, or memory (only moves bytes; has no PCUs).
     rows, columns: of a contraction, the dims of its result that only one operand has (columns are those of the operand
     that streams from memory, else of the second); grouped: those that both have; depth: those that are summed.
+    copies: writes rows into a copy of what it reads first, which is no state.
     tiled: dims along which the node can run tile by tile; accumulated: those of them that are gathered in the result.
     """
 
@@ -37,6 +38,7 @@ class Asked:
     out_bytes: int
     moves: bool
     indexes: bool
+    copies: bool
     tiled: frozenset[str]
     accumulated: frozenset[str]
     dims: tuple[str, ...]
@@ -56,7 +58,9 @@ class Asked:
         return tuple(n * size for n, size in zip(reads, self.read_bytes, strict=True)), out * self.out_bytes
 
     def takes_part(self, number: int) -> bool:
-        """Whether the node takes a part of what it reads there: the rows that it looks up, or a slice."""
+        """Whether the node takes a part of what it reads there: a slice, or rows that it looks up, however many."""
+        if number == 0 and self.indexes:
+            return not self.copies
         reads, _ = self.kind.touched(self.node, self.graph, self.graph.sizes)
         return reads[number] < self.graph.elements(self.node.reads[number])
 
@@ -84,6 +88,7 @@ def ask(graph: Graph, node: Node) -> Asked:
         out_bytes=dtype_bytes(out.dtype),
         moves="moves" in kind.TRAITS,
         indexes="indexes" in kind.TRAITS,
+        copies="updates" in kind.TRAITS and not out.shares,
         tiled=tiled_dims(graph, node),
         accumulated=accumulated_dims(graph, node),
         dims=node_dims(graph, node),

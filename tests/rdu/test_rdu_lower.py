@@ -17,6 +17,7 @@ from patterns.library import workload
 from patterns.pipeline.script import Run, Start
 from patterns.pipeline.uses import flat_ops
 from patterns.plan import Plan, Tile, Tiling
+from patterns.read import parse_graph
 from patterns.run import run_plan
 from patterns.summarize import summarize
 from rdu_model import load_machine, lower, mode_names
@@ -206,3 +207,21 @@ def test_sockets_are_checked() -> None:
 def test_lowering_is_deterministic(machine: Machine) -> None:
     graph = graph_named("decode")
     assert lower(graph, machine) == lower(graph, machine)
+
+
+def test_more_lookups_than_rows_still_fetch_row_by_row() -> None:
+    text = """
+name: lookup
+extents: {rows: 200000, hidden: 4096, n: 250000}
+tensors:
+  table: {dims: [rows, hidden], dtype: bf16, role: weight}
+  index: {dims: [n], dtype: int32, role: input}
+nodes:
+  y: {kind: gather, reads: [table, index], along: rows}
+"""
+    graph = parse_graph(text)
+    for mode in mode_names():
+        plan = lower(graph, load_machine("sn40l"), mode=mode)
+        moved = sum(dict(call.traffic)["hbm"] * call.count for call in plan.calls)
+        # The rows in and out, and the index; the table of 1.6 GB is never on the chip.
+        assert moved == 250_000 * (2 * 4096 * 2 + 4)
