@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product as every
-from math import prod
 
 from gpu_model.assign import work_of
 from gpu_model.cuts import Cut, Priced, price_cut
@@ -215,7 +214,8 @@ def _cut(space: Space, targets: Targets, parts: int, machine: Machine, by_rows: 
         *(cut(columns, space.sizes, targets.columns) if targets.columns else ()),
     )
     steps = cut(space.stepped, space.sizes, inner)
-    return Cut(space, loops, steps, min(parts, prod(steps_of(step, space.sizes) for step in steps)))
+    # One dim can be shared out; steps over two would be parts of neither.
+    return Cut(space, loops, steps, min(parts, steps_of(steps[0], space.sizes)) if len(steps) == 1 else 1)
 
 
 def _scheduled(asked: Asked, cuts: tuple[Priced, ...], machine: Machine) -> Iterator[Chosen]:

@@ -177,13 +177,10 @@ class _Cutting:
 def refuse(graph: Graph, lack: Shortage, where: str) -> DoesNotFit:
     """The error for a node that cannot be where it has to be."""
     node = next(node for _, node in graph.nodes() if node.name == lack.node)
-    greatest = max(node_dims(graph, node), key=lambda dim: graph.sizes[dim])
-    smaller = f"its part is {lack.most:,} of them; a smaller extent of {greatest!r} (now {graph.sizes[greatest]:,}) or "
-    each = "a buffer takes at least one; " if lack.resource == "PMUs" else "a stage takes at least one; "
-    return DoesNotFit(
-        f"node {lack.node!r} ({where})",
-        lack.resource,
-        lack.needed,
-        lack.available,
-        f"{smaller if lack.most > 1 else each}a machine with more {lack.resource} would help",
-    )
+    why = "a buffer takes at least one; " if lack.resource == "PMUs" else "a stage takes at least one; "
+    if lack.most > 1:
+        why = f"its part is {lack.most:,} of them; "
+        for greatest in sorted(node_dims(graph, node), key=lambda dim: graph.sizes[dim])[-1:]:
+            why += f"a smaller extent of {greatest!r} (now {graph.sizes[greatest]:,}) or "
+    help_text = f"{why}a machine with more {lack.resource} would help"
+    return DoesNotFit(f"node {lack.node!r} ({where})", lack.resource, lack.needed, lack.available, help_text)
