@@ -15,11 +15,11 @@ from gpu_model.rates import rates
 from gpu_model.schedule import AUTO, tried_for_products
 from gpu_model.space import spaces_of
 from gpu_model.tile import Asked, Options, choose, options_of
-from patterns.count import exchanged_bytes, parameter_bytes, state_capacity_bytes
 from patterns.errors import DoesNotFit, UserError
 from patterns.graph import Block, Graph
 from patterns.kind import has
 from patterns.plan import Call, Plan
+from patterns.room import held_bytes, no_room
 from patterns.units import cycles_of_ps
 
 
@@ -49,17 +49,17 @@ def lower(
     Raises UnknownName, UserError, and DoesNotFit, which says what would fit.
     """
     # 1. Names and options first: a mistake in them is told before any work.
-    _need_members(members)
     how, cost = policy_named(policy), launch_cost(launch, machine)
     gap_cycles = cycles_of_ps(cost.device_ps, machine.clock_hz)
     ask = _Ask(machine, tried_for_products(schedule), options_of(options or {}), gap_cycles)
     # 2. The graph must fit the memory.
-    warnings = [*_too_large(graph, machine)]
+    warnings = [*_too_large(graph, machine, members)]
     # 3. Fuse each block's nodes into kernels.
     fused = [(block, *kernels(graph, block, machine, how)) for block in graph.blocks]
     # 4. Lay each kernel out, and launch it as often as its block is run.
     laid_out = [_calls(graph, block, group, ask) for block, groups, _ in fused for group in groups]
-    warnings += [warning for _, warned in laid_out for warning in warned]
+    calls = tuple(call for calls, _ in laid_out for call in calls)
+    warnings += [*(warning for _, warned in laid_out for warning in warned), *no_room(graph, calls, machine.hbm_bytes)]
     # 5. Together they are the plan.
     return Plan(
         machine=machine.name,
@@ -67,7 +67,7 @@ def lower(
         mode=policy,
         members=members,
         graph=graph,
-        calls=tuple(call for calls, _ in laid_out for call in calls),
+        calls=calls,
         launch=cost,
         rates=rates(graph, machine),
         refusals=tuple(refusal for _, _, refused in fused for refusal in refused),
@@ -105,17 +105,13 @@ def _members(graph: Graph, group: Group) -> int:
     return max((graph.sizes[node.along] for node in group.nodes if has(node, "communicates")), default=1)
 
 
-def _need_members(members: int) -> None:
+def _too_large(graph: Graph, machine: Machine, members: int) -> Iterator[str]:
+    """Raises DoesNotFit, or warns, where what the graph holds is more than the memory of one GPU."""
     if members < 1:
         raise UserError(f"{members} GPUs: at least 1 is needed")
-
-
-def _too_large(graph: Graph, machine: Machine) -> Iterator[str]:
-    """Raises DoesNotFit, or warns, where weights, states, inputs and outputs are more than the memory of one GPU."""
-    needed = parameter_bytes(graph) + state_capacity_bytes(graph) + exchanged_bytes(graph)
+    needed = held_bytes(graph)
     if needed > machine.hbm_bytes:
-        members = -(-needed // machine.hbm_bytes)
-        help_text = f"at least {members:,} GPUs would hold it"
+        help_text = f"at least {-(-needed * members // machine.hbm_bytes):,} GPUs would hold it"
         misfit = DoesNotFit(f"{graph.name} on {machine.name}", "bytes of memory", needed, machine.hbm_bytes, help_text)
         if machine.fit == "refuse":
             raise misfit

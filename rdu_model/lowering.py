@@ -7,6 +7,7 @@ from dataclasses import replace
 from patterns.graph import Graph
 from patterns.pipeline.bounds import counters_of
 from patterns.plan import Call, Plan, Rates, Refusal
+from patterns.room import no_room
 from patterns.units import exact
 from rdu_model.buffers import Shortage
 from rdu_model.emit import Section, emit
@@ -42,7 +43,10 @@ def lower(
         made, refused = _calls(graph, one, machine, members, call_cycles)
         calls += made
         refusals += refused
-    return Plan(machine.name, "rdu", mode, members, graph, tuple(calls), launch, rates(machine), tuple(refusals))
+    warnings = tuple(no_room(graph, calls, machine.hbm_bytes))
+    return Plan(
+        machine.name, "rdu", mode, members, graph, tuple(calls), launch, rates(machine), tuple(refusals), warnings
+    )
 
 
 def lower_metapipe(metapipe: Metapipe, machine: Machine, *, orchestration: str = "hardware") -> Plan:

@@ -51,7 +51,7 @@ def command(as_json: bool, as_csv: bool, plot_folder: Path | None, trace_file: P
 def print_comparison(comparison: Any, as_json: bool, as_csv: bool) -> None:
     """The result on stdout in the form that was asked for."""
     from experiments.export import reports_csv, reports_json
-    from experiments.text.comparison import comparison_parts
+    from experiments.text.comparison import comparison_parts, warnings_of
     from experiments.text.page import show_page
 
     if as_json:
@@ -60,6 +60,9 @@ def print_comparison(comparison: Any, as_json: bool, as_csv: bool) -> None:
         click.echo(reports_csv(comparison.reports), nl=False)
     else:
         show_page(comparison_parts(comparison))
+        return
+    for warning in warnings_of(comparison):
+        click.echo(warning, err=True)
 
 
 def say_written(paths: tuple[Path, ...]) -> None:

@@ -41,8 +41,13 @@ def comparison_parts(comparison: Comparison) -> list[Part]:
         bytes_table(reports),
         *parts_tables(reports, run_word(comparison.graph)),
         *counting_rules(comparison),
-        *(f"Warning ({r.machine} {r.mode}): {warning}" for r in reports for warning in r.warnings),
+        *warnings_of(comparison),
     ]
+
+
+def warnings_of(comparison: Comparison) -> list[str]:
+    """What is doubtful about a run, with whose run it is."""
+    return [f"Warning ({r.machine} {r.mode}): {warning}" for r in comparison.reports for warning in r.warnings]
 
 
 def title(comparison: Comparison) -> str:

@@ -73,3 +73,10 @@ def test_json_is_alone_on_stdout(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     assert result.exit_code == 0
     assert json.loads(result.stdout)["reports"]
     assert result.stderr.count("wrote ") == 2
+
+
+def test_warnings_are_told_beside_json() -> None:
+    small = ["--gpu", "unit", "--policy", "pattern", "--mode", "fused", "--set", "gpu.hbm_bytes=80 MB"]
+    result = CliRunner().invoke(cli, ["compare", "softmax", *small, "--json"])
+    assert json.loads(result.stdout)["reports"]
+    assert result.stderr.startswith("Warning (unit pattern): softmax.y reads and writes ")
