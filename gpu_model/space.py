@@ -13,7 +13,7 @@ from patterns.dtypes import dtype_bytes
 from patterns.graph import Graph, Node
 from patterns.kind import has, kind_of
 from patterns.plan import Tile
-from patterns.tiles import accumulated_dims
+from patterns.tiles import accumulated_dims, tiled_dims
 
 Sizes = Mapping[str, int]
 
@@ -196,9 +196,7 @@ def _space(graph: Graph, nodes: tuple[Node, ...], inside: Collection[str], onlin
     reduced = union(*(node.over for node in nodes))
     made_dims = [_made_dims(graph, node) for node in nodes]
     widest = max(made_dims, key=lambda dims: points(dims, graph.sizes))
-    scattered = {dim for node in nodes if has(node, "updates") for dim in accumulated_dims(graph, node)}
-    again = {dim for dim in scattered if not _once(graph, nodes, dim)}
-    free = without(union(widest, *made_dims), whole | set(reduced) | again)
+    free = without(union(widest, *made_dims), whole | set(reduced) | set(_gathered(graph, nodes)))
     stepped = tuple(online) if online else tuple(dim for dim in reduced if _alike(nodes) and _once(graph, nodes, dim))
     reads = _accesses(graph, nodes, made)
     writes = [_written(graph, node) for node in nodes if node.writes not in inside]
@@ -215,6 +213,16 @@ def _moved(graph: Graph, nodes: Sequence[Node], made: Collection[str]) -> Iterat
             dims = [frozenset(graph.tensor_named[name].dims) for name in (*node.reads, node.writes)]
             together, common = frozenset[str]().union(*dims), dims[0].intersection(*dims)
             yield from together - common | ({node.along} if node.along else set())
+
+
+def _gathered(graph: Graph, nodes: Sequence[Node]) -> Iterator[str]:
+    """Dims that rows are scattered from, where tiles cannot be: the order of rows, or who reads the result, forbids."""
+    for node in nodes:
+        if has(node, "updates"):
+            tiled = tiled_dims(graph, node)
+            for dim in accumulated_dims(graph, node):
+                if dim not in tiled or not _once(graph, nodes, dim):
+                    yield dim
 
 
 def _made_dims(graph: Graph, node: Node) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from patterns.axes import without
 from patterns.count import node_dims
 from patterns.graph import Graph, Node
 from patterns.kind import has
@@ -108,7 +109,11 @@ def steps(
 
 
 def tiled_dims(graph: Graph, node: Node) -> frozenset[str]:
-    """Dims along which a node can run tile by tile: not those that it moves elements along, or looks up along."""
+    """Dims along which a node can run tile by tile: not those that it moves elements along, or looks up along.
+
+    Of dims that rows are scattered from, the first with more than one element: tiles of others would change the order
+    in which rows are written, and the last of those with the same index stays.
+    """
     dims = frozenset(node_dims(graph, node))
     tensors = graph.tensor_named
     if has(node, "moves"):
@@ -116,17 +121,23 @@ def tiled_dims(graph: Graph, node: Node) -> frozenset[str]:
         for name in node.reads:
             kept &= frozenset(tensors[name].dims)
         return kept - {node.along}
+    if has(node, "updates"):
+        dims -= frozenset([dim for dim in _scattered(graph, node) if graph.sizes[dim] > 1][1:])
     if has(node, "indexes") and node.along not in tensors[node.reads[1]].dims:
         return dims - {node.along}
     return dims
 
 
+def _scattered(graph: Graph, node: Node) -> tuple[str, ...]:
+    """Dims of the rows along which several may be written to one place, in order."""
+    tensors = graph.tensor_named
+    return without(tensors[node.reads[2]].dims, set(tensors[node.writes].dims) - {node.along})
+
+
 def accumulated_dims(graph: Graph, node: Node) -> frozenset[str]:
     """Dims whose tiles are gathered into one result: reduced, contracted, or scattered from."""
     if has(node, "updates"):
-        tensors = graph.tensor_named
-        target = frozenset(tensors[node.writes].dims) - {node.along}
-        return frozenset(tensors[node.reads[2]].dims) - target
+        return frozenset(_scattered(graph, node))
     return frozenset(node.over) if has(node, "reduces") or has(node, "contracts") else frozenset()
 
 
