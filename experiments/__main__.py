@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import sys
+from errno import EDQUOT, EFBIG, EIO, ENOSPC
 
 USER_ERROR = 2
 INTERRUPTED = 130
+# Why a file or a device that stdout leads to takes no more.
+NO_ROOM = (ENOSPC, EDQUOT, EFBIG, EIO)
 
 
 def main() -> None:
@@ -33,6 +36,11 @@ def run(arguments: list[str]) -> int:
         return INTERRUPTED
     except click.ClickException as error:
         error.show()
+        return USER_ERROR
+    except OSError as error:
+        if error.errno not in NO_ROOM:
+            raise
+        click.echo(f"Error: cannot write the output: {(error.strerror or str(error)).lower()}", err=True)
         return USER_ERROR
     return status if isinstance(status, int) else 0
 

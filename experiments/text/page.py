@@ -31,7 +31,7 @@ def show_page(parts: Iterable[Part]) -> None:
     """Print the parts, an empty line between them; empty texts are left out."""
     width = shutil.get_terminal_size((PIPED_WIDTH, 24)).columns
     shown = [part for part in parts if part]
-    if sys.stdout.isatty() and os.environ.get("TERM") != "dumb":
+    if sys.stdout and sys.stdout.isatty() and os.environ.get("TERM") != "dumb":
         show_rich(shown, width)
     else:
         click.echo(page_text(shown, width))

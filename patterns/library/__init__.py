@@ -92,7 +92,7 @@ def _extents(phase: str, batch: int | None, context: int | None) -> dict[str, tu
 
 def _need_file(path: Path, name: str) -> None:
     """Raises UserError unless there is such a file, of a format that is read."""
-    if path.is_dir():
+    if name and path.is_dir():
         inside = [str(path / entry) for entry in ("config.json",) if (path / entry).is_file()]
         hint = f"did you mean {inside[0]!r}?" if inside else "a YAML file or a config.json is due"
         raise UserError(f"{name!r} is a folder; {hint}")
@@ -101,6 +101,8 @@ def _need_file(path: Path, name: str) -> None:
         if path.suffix not in formats:
             raise UserError(f"{name!r}: files that are read end with {', '.join(formats)}")
         return
+    if name and path.exists():
+        raise UserError(f"{name!r} is neither a file nor a folder")
     if path.suffix in formats or len(path.parts) > 1:
         raise UserError(f"there is no file {name!r}")
     raise UnknownName("workload", name, names())

@@ -38,6 +38,22 @@ def test_a_closed_pipe_is_quiet(tmp_path: Path) -> None:
     assert done.stderr == b""
 
 
+def test_a_full_disk_is_told(tmp_path: Path) -> None:
+    if not Path("/dev/full").is_char_device():
+        pytest.skip("there is no /dev/full here")
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [*COMMAND, "list"], cwd=tmp_path, env=environment(), stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert (done.returncode, done.stderr) == (2, "Error: cannot write the output: no space left on device\n")
+
+
+def test_without_a_stdout_nothing_is_printed(tmp_path: Path) -> None:
+    command = f'"{sys.executable}" -m experiments list >&-'
+    done = subprocess.run(["sh", "-c", command], cwd=tmp_path, env=environment(), stderr=subprocess.PIPE, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_ctrl_c_is_130(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt

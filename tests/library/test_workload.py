@@ -54,6 +54,8 @@ def test_overrides_win() -> None:
 
 
 REFUSED: list[tuple[str, dict[str, object], type[UserError], str]] = [
+    ("", {}, UnknownName, r"unknown workload ''; there is: "),
+    ("/dev/null", {}, UserError, r"'/dev/null' is neither a file nor a folder"),
     ("softmx", {}, UnknownName, r"unknown workload 'softmx' \(did you mean 'softmax'\?\)"),
     ("llama-3.1-9b", {}, UnknownName, r"did you mean 'llama-3.1-8b'"),
     ("missing.yaml", {}, UserError, r"there is no file 'missing.yaml'"),
