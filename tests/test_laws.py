@@ -1,0 +1,300 @@
+"""The laws of the whole way, on random graphs: numbers, bounds, sums, counts and bytes, on both machines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from random import Random
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import gpu_model
+import rdu_model
+from patterns.count import compulsory, graph_demand, node_demand
+from patterns.errors import Deadlock, UserError
+from patterns.evaluate import evaluate, random_arrays
+from patterns.execute import execute
+from patterns.graph import Graph
+from patterns.kind import has
+from patterns.pipeline.bounds import lower_bound
+from patterns.pipeline.overlap import account
+from patterns.pipeline.simulate import simulate
+from patterns.pipeline.uses import flat_ops
+from patterns.pipeline.waterfall import explain
+from patterns.plan import Plan, Resource
+from patterns.read import parse_graph
+from patterns.run import run_plan
+from patterns.summarize import summarize
+from patterns.write import write_graph
+from tests.random_graphs import random_graph
+
+MODELS: Mapping[str, ModuleType] = {"gpu": gpu_model, "rdu": rdu_model}
+MACHINES = [(family, machine) for family, model in MODELS.items() for machine in model.machine_names()]
+# Ops that may be simulated one by one.
+MOST_OPS = 20_000
+RANDOM = st.randoms(use_true_random=False)
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way to run a graph on a machine with some of its values replaced."""
+
+    family: str
+    machine: str
+    options: Mapping[str, Any]
+    overrides: Mapping[str, str]
+
+    def lower(self, graph: Graph) -> Plan:
+        """Raises UserError."""
+        model: Any = MODELS[self.family]
+        plan: Plan = model.lower(graph, model.load_machine(self.machine, self.overrides), **self.options)
+        return plan
+
+
+def fusions(family: str, machine: str) -> list[Way]:
+    """The ways of a machine, from the one that fuses least."""
+    if family == "gpu":
+        return [Way(family, machine, {"policy": name}, {}) for name in gpu_model.policy_names()]
+    return [Way(family, machine, {"mode": name}, {}) for name in rdu_model.mode_names()]
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Arrays for a graph and what it makes of them."""
+
+    arrays: Mapping[str, Any]
+    expected: Mapping[str, Any]
+
+
+def numbers(graph: Graph, *, repeated: bool) -> Numbers:
+    """repeated: whether many indices are the same."""
+    arrays = random_arrays(graph, 1)
+    if repeated:
+        arrays = {name: array % 2 if array.dtype.kind in "iu" else array for name, array in arrays.items()}
+    return Numbers(arrays, evaluate(graph, arrays))
+
+
+def check_numbers(plan: Plan, of: Numbers) -> None:
+    """The plan computes what its graph says."""
+    found = execute(plan, of.arrays)
+    assert found.keys() == of.expected.keys()
+    for name, array in of.expected.items():
+        np.testing.assert_allclose(found[name], array, rtol=1e-8, atol=1e-8, err_msg=name)
+
+
+def check_run(plan: Plan) -> None:
+    """Run a plan: its bounds, its sums, the same again, and the same without spans."""
+    execution = run_plan(plan)
+    report = summarize(execution)
+    assert report == summarize(run_plan(plan))
+    assert report.time_ps >= report.bound_ps >= 0
+    for parts in (report.overlap_ps, report.waterfall_ps):
+        assert sum(amount for _, amount in parts) == report.time_ps
+        assert min(amount for _, amount in parts) >= 0
+    for call, run in zip(plan.calls, execution.calls, strict=True):
+        assert run.timeline.total_cycles >= lower_bound(call.program).cycles
+    assert report.time_ps == execution.schedule.total_cycles >= lower_bound(execution.schedule_program).cycles
+    bare = run_plan(plan, spans=False)
+    assert bare.schedule.total_cycles == report.time_ps
+    for run, same in zip(execution.calls, bare.calls, strict=True):
+        assert run.duration_ps == same.duration_ps
+        for name in ("total_cycles", "busy", "stalls", "counters"):
+            assert getattr(run.timeline, name) == getattr(same.timeline, name), (run.name, name)
+
+
+def check_jump(plan: Plan) -> None:
+    """Every call that is short enough, simulated op by op."""
+    for program in {call.program for call in plan.calls}:
+        if sum(times for role in program.roles for _, times in flat_ops(role.script)) > MOST_OPS:
+            continue
+        jumped, full = simulate(program), simulate(program, jump=False)
+        for name in ("total_cycles", "busy", "stalls", "counters"):
+            assert getattr(jumped, name) == getattr(full, name), (program.name, name)
+        assert account(program, jumped) == account(program, full)
+        assert explain(program, jumped) == explain(program, full)
+
+
+def total(plan: Plan, resource: Resource) -> int:
+    """Work of all launches."""
+    return sum(dict(call.work).get(resource, 0) * call.count for call in plan.calls)
+
+
+def check_work(plan: Plan) -> None:
+    """Nothing is left out: work is at least the graph's, and bytes at least those that must move."""
+    demand = graph_demand(plan.graph)
+    assert total(plan, "matrix_flops") >= demand.matrix_flops
+    assert total(plan, "vector_ops") >= demand.vector_ops
+    assert total(plan, "special_ops") >= demand.special_ops
+    hbm = sum(dict(call.traffic).get("hbm", 0) * call.count for call in plan.calls)
+    assert total(plan, "hbm_bytes") == hbm >= compulsory(plan.graph).total_bytes
+    if plan.mode in ("pattern", "unfused"):
+        check_exact_tiles(plan)
+
+
+def check_exact_tiles(plan: Plan) -> None:
+    """Where tiles divide extents, a call of one node does the node's work and no more."""
+    nodes, sizes = {node.name: node for _, node in plan.graph.nodes()}, plan.graph.sizes
+    for call in plan.calls:
+        (name,) = call.nodes
+        levels = [call.tiling, *(nest.tiling for nest in call.tiling.nests)]
+        if any(sizes[tile.dim] % tile.extent for level in levels for tile in level.loops):
+            continue
+        demand, work = node_demand(plan.graph, nodes[name]), dict(call.work)
+        assert work.get("special_ops", 0) == demand.special_ops, name
+        if not has(nodes[name], "contracts"):
+            assert work.get("vector_ops", 0) == demand.vector_ops, name
+
+
+def check_counts(plans: list[Plan]) -> None:
+    """Of one machine, from the way that fuses least: a call for each node, then never more calls."""
+    blocks = plans[0].graph.block_named
+    launches = [sum(call.count for call in plan.calls) for plan in plans]
+    assert launches[0] == sum(block.count * len(block.nodes) for block in blocks.values())
+    assert launches == sorted(launches, reverse=True)
+    for plan in plans:
+        assert len({call.name for call in plan.calls}) == len(plan.calls)
+        ran = sorted(name for call in plan.calls for name in call.nodes)
+        assert ran == sorted(node.name for block in blocks.values() for node in block.nodes)
+        assert all(call.count * call.iterations == blocks[call.block].count for call in plan.calls)
+
+
+def check(way: Way, graph: Graph, of: Numbers) -> Plan:
+    """All laws of one way. Raises UserError where the machine refuses."""
+    plan = way.lower(graph)
+    assert plan == way.lower(graph)
+    check_numbers(plan, of)
+    check_work(plan)
+    check_run(plan)
+    return plan
+
+
+def check_all(graph: Graph, *, repeated: bool) -> None:
+    of = numbers(graph, repeated=repeated)
+    for family, machine in MACHINES:
+        plans = [check(way, graph, of) for way in fusions(family, machine)]
+        check_counts(plans)
+        check_jump(plans[-1])
+
+
+@settings(max_examples=40, derandomize=True)
+@given(RANDOM)
+def test_any_graph_obeys_the_laws_in_every_way(random: Random) -> None:
+    graph = random_graph(random)
+    assert parse_graph(write_graph(graph)) == graph
+    check_all(graph, repeated=random.random() < 0.3)
+
+
+TINY: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "gpu": {
+        "smem_bytes_per_cta": ("64 B", "200 B", "2 KiB", "9 KB", "50 KB"),
+        "sm_count": ("1", "2", "7"),
+        "l2_bytes": ("1 B", "100 B", "3 KB"),
+        "most_registers_per_thread": ("24", "40", "64"),
+        "threads_per_cta": ("128", "256", "512"),
+        "load_latency_cycles": ("0 cycles", "1 cycles", "700 cycles"),
+        "hbm_bytes": ("10 B", "1 GiB", "1 GiB"),
+        "fit": ("refuse", "warn"),
+    },
+    "rdu": {
+        "pcus": ("1", "2", "3", "9"),
+        "pmus": ("1", "4", "20", "60"),
+        "pmu_bytes": ("1 B", "64 B", "4 KiB"),
+        "prefetch_bytes": ("0 B", "100 B", "5 KB"),
+        "usable_share": ("0.1", "0.5"),
+        "hbm_latency_cycles": ("0 cycles", "1 cycles", "170 cycles"),
+        "agcu_bytes_per_cycle": ("1 B/cycle", "64 B/cycle"),
+        "hbm_bytes": ("10 B", "1 GiB", "1 GiB"),
+    },
+}
+ASKED: Mapping[str, tuple[int | str, ...]] = {
+    "slots": (1, 2, 3, 7),
+    "loader": ("tma", "cp_async"),
+    "warpgroups": (1, 2, 3),
+    "tile_m": (1, 5, 64),
+    "tile_n": (1, 8, 100),
+    "tile_k": (1, 3, 64),
+    "splits": (1, 2, 9),
+}
+
+
+def odd_way(random: Random, family: str, machine: str) -> Way:
+    """Any policy, schedule and options, on a machine that has little of something."""
+    few = TINY[family]
+    overrides = {name: random.choice(few[name]) for name in random.sample(sorted(few), random.randint(0, 4))}
+    if family == "rdu":
+        options: dict[str, Any] = {"mode": random.choice(rdu_model.mode_names())}
+        return Way(family, machine, options | {"orchestration": random.choice(["hardware", "software"])}, overrides)
+    options = {
+        "policy": random.choice(gpu_model.policy_names()),
+        "schedule": random.choice(gpu_model.schedule_names()),
+        "launch": random.choice(gpu_model.launch_names()),
+        "options": {name: random.choice(ASKED[name]) for name in ASKED if random.random() < 0.15},
+    }
+    return Way(family, machine, options, overrides)
+
+
+@settings(max_examples=30, derandomize=True)
+@given(RANDOM)
+def test_any_machine_obeys_the_laws_or_refuses_in_words(random: Random) -> None:
+    graph = random_graph(random)
+    of = numbers(graph, repeated=False)
+    for family, machine in MACHINES:
+        why = "ran"
+        try:
+            check_jump(check(odd_way(random, family, machine), graph, of))
+        except Deadlock:
+            raise
+        except UserError as error:
+            why = str(error).strip()
+        assert why
+
+
+HEAD = """
+name: found
+extents: {a: 11, d: 3, p: 5, q: 1, alone: 1}
+tensors:
+  x: {dims: [d, p], dtype: fp32, role: input}
+  at: {dims: [d, p], dtype: int32, role: input}
+  line: {dims: [a], dtype: fp32, role: input}
+  wide: {dims: [p, d], dtype: fp32, role: state}
+  out: {dims: [d, p, a], dtype: fp32, role: output}
+blocks:
+"""
+# Graphs that broke a law once: blocks after these tensors.
+FOUND = {
+    "rows are scattered from dims that the reader has again": """\
+  only:
+    nodes:
+      r: {kind: scatter, fn: set, reads: [line, at, x], along: a}
+      out: {kind: zip, fn: min, reads: [r, x]}
+""",
+    "rows are scattered into what is made in the same loop": """\
+  only:
+    nodes:
+      m: {kind: map, fn: tanh, reads: [wide]}
+      n: {kind: map, fn: abs, reads: [wide]}
+      r: {kind: scatter, fn: add, reads: [m, at, wide], along: p}
+      out: {kind: zip, fn: add, reads: [r, line]}
+""",
+    "a copy for a group of one is carried": """\
+  first:
+    count: 3
+    carried: {x: s}
+    nodes:
+      s: {kind: all_reduce, reads: [x], along: alone}
+  last:
+    nodes:
+      out: {kind: zip, fn: add, reads: [s, line]}
+""",
+}
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_a_graph_that_broke_a_law_once_obeys_all(name: str) -> None:
+    for repeated in (False, True):
+        check_all(parse_graph(HEAD + FOUND[name], name), repeated=repeated)
