@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
-from patterns.count import exchanged_bytes, group_traffic, parameter_bytes, state_capacity_bytes
-from patterns.graph import Graph
+from patterns.count import exchanged_bytes, parameter_bytes, results, state_capacity_bytes, tensor_bytes
+from patterns.graph import Graph, Node
 from patterns.plan import Call
 
 
@@ -14,17 +14,32 @@ def held_bytes(graph: Graph) -> int:
     return parameter_bytes(graph) + state_capacity_bytes(graph) + exchanged_bytes(graph)
 
 
-def between_bytes(graph: Graph, call: Call) -> int:
-    """Bytes of intermediates that one execution of a call reads from other calls and writes for them."""
-    traffic = group_traffic(graph, call.block, call.nodes)
-    moved = (*traffic.reads, *traffic.writes)
-    return sum(amount for name, amount in moved if graph.tensor_named[name].role == "intermediate")
+def between_bytes(graph: Graph, calls: Iterable[Call]) -> Iterator[tuple[Call, int]]:
+    """Each call of nodes with the bytes of all tensors that it finds from other calls or leaves for them."""
+    readers: dict[str, set[str]] = {}
+    for _, node in graph.nodes():
+        for name in node.reads:
+            readers.setdefault(name, set()).add(node.name)
+    seen = results(graph)
+    passing = {t.name for t in graph.tensors if t.role == "intermediate" and not t.shares} - seen
+    nodes = {block.name: {node.name: node for node in block.nodes} for block in graph.blocks}
+    for call in calls:
+        if call.nodes:
+            handed = _handed_on([nodes[call.block][name] for name in call.nodes], readers) & passing
+            yield call, sum(tensor_bytes(graph, name) for name in handed)
+
+
+def _handed_on(nodes: list[Node], readers: Mapping[str, set[str]]) -> set[str]:
+    """Tensors that nodes read and none of them makes, and those that they make and others read."""
+    names, made = {node.name for node in nodes}, {node.writes for node in nodes}
+    read = {name for node in nodes for name in node.reads}
+    return (read - made) | {name for name in made if not readers.get(name, set()) <= names or name not in readers}
 
 
 def no_room(graph: Graph, calls: Iterable[Call], memory_bytes: int) -> Iterator[str]:
     """A warning where the memory has no room for what a call finds and leaves in it, about the call with most."""
     room = memory_bytes - held_bytes(graph)
-    needed, name = max(((between_bytes(graph, call), call.name) for call in calls if call.nodes), default=(0, ""))
+    needed, name = max(((amount, call.name) for call, amount in between_bytes(graph, calls)), default=(0, ""))
     if needed > room:
         yield (
             f"{name} reads and writes {needed:,} bytes of intermediates, and memory has room for {room:,}: only a plan "

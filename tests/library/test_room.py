@@ -21,10 +21,10 @@ def test_a_run_holds_what_it_is_given_and_what_it_leaves() -> None:
 
 def test_intermediates_count_and_nothing_else() -> None:
     plan = gpu_model.lower(workload("softmax", overrides={"rows": "4", "columns": "8"}), GPU, policy="pattern")
-    first, second, last = plan.calls
-    assert between_bytes(plan.graph, first) == 4 * 8 * 2
-    assert between_bytes(plan.graph, second) == 4 * 8 * 2 + 4 * 2
-    assert between_bytes(plan.graph, last) == 4 * 8 * 2 + 4 * 2
+    row, powers = 4 * 2, 4 * 8 * 2
+    assert [amount for _, amount in between_bytes(plan.graph, plan.calls)] == [powers, powers + row, powers + row]
+    fused = gpu_model.lower(plan.graph, GPU, policy="library")
+    assert [amount for _, amount in between_bytes(plan.graph, fused.calls)] == [0]
 
 
 def test_scores_that_no_memory_holds_are_warned_about_where_they_go_through_it() -> None:
