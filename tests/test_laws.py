@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import Phase, given, note, settings
 from hypothesis import strategies as st
 
 import gpu_model
@@ -38,6 +38,8 @@ MACHINES = [(family, machine) for family, model in MODELS.items() for machine in
 # Ops that may be simulated one by one.
 MOST_OPS = 20_000
 RANDOM = st.randoms(use_true_random=False)
+# Without shrinking, which takes minutes: a failure shows its graph.
+PHASES = (Phase.explicit, Phase.generate)
 
 
 @dataclass(frozen=True)
@@ -65,14 +67,13 @@ def fusions(family: str, machine: str) -> list[Way]:
 
 @dataclass(frozen=True)
 class Numbers:
-    """Arrays for a graph and what it makes of them."""
+    """Arrays for a graph and what it makes of them; many indices may be repeated."""
 
     arrays: Mapping[str, Any]
     expected: Mapping[str, Any]
 
 
 def numbers(graph: Graph, *, repeated: bool) -> Numbers:
-    """repeated: whether many indices are the same."""
     arrays = random_arrays(graph, 1)
     if repeated:
         arrays = {name: array % 2 if array.dtype.kind in "iu" else array for name, array in arrays.items()}
@@ -181,10 +182,11 @@ def check_all(graph: Graph, *, repeated: bool) -> None:
         check_jump(plans[-1])
 
 
-@settings(max_examples=40, derandomize=True)
+@settings(max_examples=50, derandomize=True, phases=PHASES)
 @given(RANDOM)
 def test_any_graph_obeys_the_laws_in_every_way(random: Random) -> None:
     graph = random_graph(random)
+    note(write_graph(graph))
     assert parse_graph(write_graph(graph)) == graph
     check_all(graph, repeated=random.random() < 0.3)
 
@@ -204,7 +206,7 @@ TINY: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "pcus": ("1", "2", "3", "9"),
         "pmus": ("1", "4", "20", "60"),
         "pmu_bytes": ("1 B", "64 B", "4 KiB"),
-        "prefetch_bytes": ("0 B", "100 B", "5 KB"),
+        "prefetch_bytes": ("0 B", "5 KB"),
         "usable_share": ("0.1", "0.5"),
         "hbm_latency_cycles": ("0 cycles", "1 cycles", "170 cycles"),
         "agcu_bytes_per_cycle": ("1 B/cycle", "64 B/cycle"),
@@ -238,11 +240,12 @@ def odd_way(random: Random, family: str, machine: str) -> Way:
     return Way(family, machine, options, overrides)
 
 
-@settings(max_examples=30, derandomize=True)
+@settings(max_examples=60, derandomize=True, phases=PHASES)
 @given(RANDOM)
 def test_any_machine_obeys_the_laws_or_refuses_in_words(random: Random) -> None:
     graph = random_graph(random)
-    of = numbers(graph, repeated=False)
+    note(write_graph(graph))
+    of = numbers(graph, repeated=random.random() < 0.3)
     for family, machine in MACHINES:
         why = "ran"
         try:
@@ -256,12 +259,11 @@ def test_any_machine_obeys_the_laws_or_refuses_in_words(random: Random) -> None:
 
 HEAD = """
 name: found
-extents: {a: 11, d: 3, p: 5, q: 1, alone: 1}
+extents: {a: 11, d: 3, p: 9, alone: 1}
 tensors:
   x: {dims: [d, p], dtype: fp32, role: input}
   at: {dims: [d, p], dtype: int32, role: input}
   line: {dims: [a], dtype: fp32, role: input}
-  wide: {dims: [p, d], dtype: fp32, role: state}
   out: {dims: [d, p, a], dtype: fp32, role: output}
 blocks:
 """
@@ -276,20 +278,18 @@ FOUND = {
     "rows are scattered into what is made in the same loop": """\
   only:
     nodes:
-      m: {kind: map, fn: tanh, reads: [wide]}
-      n: {kind: map, fn: abs, reads: [wide]}
-      r: {kind: scatter, fn: add, reads: [m, at, wide], along: p}
+      m: {kind: zip, fn: min, reads: [x, x]}
+      n: {kind: zip, fn: max, reads: [x, x]}
+      r: {kind: scatter, fn: add, reads: [m, at, x], along: d}
       out: {kind: zip, fn: add, reads: [r, line]}
 """,
     "a copy for a group of one is carried": """\
   first:
     count: 3
     carried: {x: s}
-    nodes:
-      s: {kind: all_reduce, reads: [x], along: alone}
+    nodes: {s: {kind: all_reduce, reads: [x], along: alone}}
   last:
-    nodes:
-      out: {kind: zip, fn: add, reads: [s, line]}
+    nodes: {out: {kind: zip, fn: add, reads: [s, line]}}
 """,
 }
 

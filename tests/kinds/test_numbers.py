@@ -16,6 +16,7 @@ from patterns.evaluate import evaluate, random_arrays
 from patterns.graph import Graph, Node, Tensor
 from patterns.kind import Operand, kind_named
 from patterns.library import workload
+from patterns.tiles import tiled_dims
 from tests.kinds.graphs import SIZES, graph
 
 Arrays = dict[str, Any]
@@ -114,6 +115,17 @@ def test_rows_are_written_in_the_order_of_their_dims_wherever_they_lie_in_memory
     index = Operand(np.asarray([[0, 0, 1], [1, 0, 0]], order=of_index), ("a", "c"))
     z = kind_named("scatter").compute(node, [Operand(np.zeros(2), ("q",)), index, Operand(rows, ("c", "a"))], ("q",))
     np.testing.assert_array_equal(z, [5.0, 4.0])
+
+
+def test_rows_are_scattered_by_tiles_only_where_their_order_stays() -> None:
+    made = graph(
+        "z: {kind: scatter, fn: set, reads: [t, i, r], along: h}",
+        tensors="""
+        t: {dims: [h, n], dtype: bf16, role: input}
+        i: {dims: [m, b, k], dtype: int32, role: input}
+        r: {dims: [m, b, n, k], dtype: bf16, role: input}""",
+    )
+    assert tiled_dims(made, made.blocks[0].nodes[0]) == {"m", "n"}
 
 
 def test_nothing_is_sent_in_a_group_of_one() -> None:
