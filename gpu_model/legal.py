@@ -8,7 +8,6 @@ from functools import cached_property
 
 from gpu_model.machine import Machine
 from gpu_model.space import spaces_of
-from patterns.count import results
 from patterns.graph import Block, Graph, Node
 from patterns.kind import has
 from patterns.online import why_not_split
@@ -217,7 +216,7 @@ def separate(graph: Graph, block: Block, machine: Machine) -> Grouping:
     others = {name for other in graph.blocks if other is not block for node in other.nodes for name in node.reads}
     carried = {result for other in graph.blocks for _, result in other.carried}
     shared = {tensor.name for tensor in graph.tensors if tensor.shares}
-    edges = Edges(block, frozenset(others | carried | shared | results(graph)))
+    edges = Edges(block, frozenset(others | carried | shared | graph.results))
     return Grouping(
         graph, machine, edges, {n.name: Group((n,), "one node", (), edges.inside((n,))) for n in block.nodes}
     )

@@ -131,7 +131,7 @@ def state_capacity_bytes(graph: Graph) -> int:
 
 def exchanged_bytes(graph: Graph) -> int:
     """Bytes of what a run is given and of what it leaves: inputs and results, states left out."""
-    left = sum(tensor_bytes(graph, name) for name in results(graph) if not graph.tensor_named[name].shares)
+    left = sum(tensor_bytes(graph, name) for name in graph.results if not graph.tensor_named[name].shares)
     return _capacity_bytes(graph, "input") + left
 
 
@@ -148,24 +148,16 @@ def storage_of(graph: Graph, name: str) -> str:
     return graph.tensor_named[name].shares or name
 
 
-def results(graph: Graph) -> frozenset[str]:
-    """Tensors that a run is for: outputs, and what nobody reads."""
-    read = {name for _, node in graph.nodes() for name in node.reads}
-    carried = {result for block in graph.blocks for _, result in block.carried}
-    made = (graph.tensor_named[node.writes] for _, node in graph.nodes())
-    return frozenset(t.name for t in made if t.role == "output" or t.name not in read | carried)
-
-
 def hidden(graph: Graph, node_names: Collection[str]) -> frozenset[str]:
     """Tensors that live only inside a group of nodes: made and read in it, and by nobody else.
 
     Not outputs, not what nobody reads, not states, and not what a block carries to its next iteration.
     """
     group = set(node_names)
-    seen = results(graph) | {result for block in graph.blocks for _, result in block.carried}
-    seen |= {name for _, node in graph.nodes() if node.name not in group for name in node.reads}
-    made = (node.writes for _, node in graph.nodes() if node.name in group)
-    return frozenset(name for name in made if name not in seen and not graph.tensor_named[name].shares)
+    carried = {result for block in graph.blocks for _, result in block.carried}
+    made = (graph.tensor_named[node.writes] for _, node in graph.nodes() if node.name in group)
+    inside = (t.name for t in made if not t.shares and group.issuperset(graph.readers(t.name)))
+    return frozenset(inside) - graph.results - carried
 
 
 def group_traffic(
@@ -250,7 +242,7 @@ def compulsory(graph: Graph) -> Compulsory:
         weight_bytes=_sum_of(graph, reads, "weight", whole),
         state_bytes=_sum_of(graph, reads, "state"),
         input_bytes=_sum_of(graph, reads, "input"),
-        output_bytes=sum(writes[name] for name in results(graph) if name in writes),
+        output_bytes=sum(writes[name] for name in graph.results if name in writes),
         gathered_bytes=_sum_of(graph, reads, "weight", set(reads) - whole),
         state_written_bytes=_sum_of(graph, writes, "state"),
     )

@@ -117,7 +117,22 @@ class Graph:
 
     def readers(self, tensor: str) -> tuple[str, ...]:
         """Names of the nodes that read a tensor, in order, each once."""
-        return tuple(node.name for _, node in self.nodes() if tensor in node.reads)
+        return self._readers.get(tensor, ())
+
+    @cached_property
+    def _readers(self) -> Mapping[str, tuple[str, ...]]:
+        readers: dict[str, list[str]] = {}
+        for _, node in self.nodes():
+            for name in dict.fromkeys(node.reads):
+                readers.setdefault(name, []).append(node.name)
+        return {name: tuple(names) for name, names in readers.items()}
+
+    @cached_property
+    def results(self) -> frozenset[str]:
+        """Tensors that a run is for: outputs, and what nobody reads and no block carries."""
+        carried = {result for block in self.blocks for _, result in block.carried}
+        made = (self.tensor_named[node.writes] for _, node in self.nodes())
+        return frozenset(t.name for t in made if t.role == "output" or not (self.readers(t.name) or t.name in carried))
 
     def networkx(self) -> nx.MultiDiGraph[str]:
         """A view for graph algorithms: nodes are pattern names, edges carry `tensor` and `position`.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 
 from patterns.graph import Graph, Node, Tensor
@@ -106,6 +107,7 @@ def kind_of(node: Node) -> Kind:
     return kind_named(node.kind)
 
 
+@cache
 def kind_named(name: str) -> Kind:
     """The kind `name`. Raises UnknownName."""
     return cast(Kind, load_module("patterns.kinds", name, "kind"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from patterns.count import results, storage_of
+from patterns.count import storage_of
 from patterns.dtypes import is_integer
 from patterns.errors import UserError, did_you_mean
 from patterns.graph import Block, Graph, Tensor
@@ -110,7 +110,7 @@ class Memory:
         import numpy
 
         states = {tensor.name for tensor in provided(self.graph) if tensor.role == "state"}
-        names = [tensor.name for tensor in self.graph.tensors if tensor.name in results(self.graph) | states]
+        names = [tensor.name for tensor in self.graph.tensors if tensor.name in self.graph.results | states]
         wanted = dict.fromkeys([*names, *also])
         for name in wanted:
             if name not in self._held:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from patterns.count import exchanged_bytes, parameter_bytes, results, state_capacity_bytes, tensor_bytes
+from patterns.count import exchanged_bytes, parameter_bytes, state_capacity_bytes, tensor_bytes
 from patterns.graph import Graph, Node
 from patterns.plan import Call
 
@@ -20,7 +20,7 @@ def between_bytes(graph: Graph, calls: Iterable[Call]) -> Iterator[tuple[Call, i
     for _, node in graph.nodes():
         for name in node.reads:
             readers.setdefault(name, set()).add(node.name)
-    seen = results(graph)
+    seen = graph.results
     passing = {t.name for t in graph.tensors if t.role == "intermediate" and not t.shares} - seen
     nodes = {block.name: {node.name: node for node in block.nodes} for block in graph.blocks}
     for call in calls:

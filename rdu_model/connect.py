@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from patterns.count import results
 from patterns.graph import Block, Graph
 from rdu_model.ask import Asked
 from rdu_model.nests import Nest
@@ -170,7 +169,7 @@ def _is_stored(at: Connection, tensor: str) -> bool:
     graph = at.graph
     carried = {result for block in graph.blocks for _, result in block.carried}
     read_elsewhere = any(reader not in at.nodes for reader in graph.readers(tensor))
-    return bool(graph.tensor_named[tensor].shares) or read_elsewhere or tensor in results(graph) | carried
+    return bool(graph.tensor_named[tensor].shares) or read_elsewhere or tensor in graph.results | carried
 
 
 def _assemble(

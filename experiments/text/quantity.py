@@ -45,7 +45,9 @@ def digits(value: float) -> str:
 
 
 def ratio_text(ratio: float) -> str:
-    """How many times, three digits: '2.53x', '269x', '0.042x'."""
+    """How many times, three digits: '2.53x', '269x', '0.042x'; of very little two: '2.1e-06x'."""
+    if 0 < ratio < 0.0095:
+        return f"{ratio:.2g}x"
     for limit, places in ((0.0995, 3), (9.995, 2), (99.95, 1)):
         if ratio < limit:
             return f"{ratio:.{places}f}x"

@@ -43,7 +43,16 @@ def test_amounts_below_one_keep_their_digits() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ratio", "text"), [(0.0421, "0.042x"), (0.5, "0.50x"), (2.532, "2.53x"), (31.04, "31.0x"), (269.3, "269x")]
+    ("ratio", "text"),
+    [
+        (2.12e-6, "2.1e-06x"),
+        (0.0094, "0.0094x"),
+        (0.0421, "0.042x"),
+        (0.5, "0.50x"),
+        (2.532, "2.53x"),
+        (31.04, "31.0x"),
+        (269.3, "269x"),
+    ],
 )
 def test_a_ratio_has_about_three_digits(ratio: float, text: str) -> None:
     assert ratio_text(ratio) == text

@@ -21,7 +21,6 @@ from patterns.count import (
     node_dims,
     parameter_bytes,
     parameters,
-    results,
     state_capacity_bytes,
     total_demand,
 )
@@ -197,7 +196,7 @@ def test_a_tile_touches_its_part() -> None:
 
 def test_what_nobody_reads_is_a_result() -> None:
     made = graph("t: {kind: map, fn: exp, reads: [x]}\nz: {kind: map, fn: exp, reads: [t]}")
-    assert results(made) == {"z"}
+    assert made.results == {"z"}
     assert hidden(made, ["t", "z"]) == {"t"}
     assert hidden(made, ["t"]) == frozenset()
 
