@@ -13,6 +13,8 @@ from patterns.read import parse_graph
 from patterns.run import run_plan
 from patterns.summarize import summarize
 from rdu_model import load_machine, lower, mode_names
+from rdu_model.ask import ask
+from rdu_model.nests import runs
 
 TENSORS = """
 name: rows
@@ -80,6 +82,18 @@ def test_what_is_looked_up_or_cut_is_read_once(case: str, machine: str, mode: st
     assert must.weight_bytes + must.gathered_bytes + must.input_bytes >= read_bytes
     if mode == "looped":
         assert moved == must.total_bytes
+
+
+def test_what_is_looked_up_in_a_table_waits_for_all_of_it() -> None:
+    """The table is made by tiles of the dim along which it is looked up: no step of that loop has all it may need."""
+    nodes = """nodes:
+      t: {kind: map, fn: exp, reads: [x]}
+      r: {kind: scatter, fn: add, reads: [t, at, y], along: rows}"""
+    tensors = TENSORS + "  at: {dims: [rows], dtype: int32, role: input}\n"
+    graph = parse_graph(f"{tensors}blocks:\n  body:\n    {nodes}\n")
+    made, scattered = (ask(graph, node) for node in graph.blocks[0].nodes)
+    first, *_ = runs([made, scattered], "rows")
+    assert (first.before, first.nodes, first.after) == ((), (made,), (scattered,))
 
 
 @pytest.mark.parametrize("case", CARRIED)
