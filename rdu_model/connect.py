@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from patterns.graph import Block, Graph
 from rdu_model.ask import Asked
@@ -38,12 +39,12 @@ class Connection:
     loads: dict[tuple[str, Place, tuple[object, ...]], Load] = field(default_factory=dict)
     leaves: list[tuple[Leaf, tuple[Loop, ...]]] = field(default_factory=list)
 
-    @property
+    @cached_property
     def makers(self) -> dict[str, str]:
         """The node of this section that writes a tensor."""
         return {asked.node.writes: name for name, asked in self.nodes.items()}
 
-    @property
+    @cached_property
     def handed_on(self) -> dict[str, str]:
         """Carried result by what it is called inside, where one call runs several iterations that read it."""
         made = self.makers

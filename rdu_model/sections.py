@@ -165,7 +165,7 @@ class _Cutting:
 
     def _edge(self, at: int) -> int:
         """Cycles of the bytes that a cut before node `at` writes and reads again."""
-        before, after = self.piece.nodes[:at], set(self.piece.nodes[at:])
+        before, after = set(self.piece.nodes[:at]), set(self.piece.nodes[at:])
         graph = self.piece.graph
         made = {node.writes for node in self.piece.block.nodes if node.name in before}
         crossing = {
