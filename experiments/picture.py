@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.resources import as_file, files
 from typing import TYPE_CHECKING
@@ -44,10 +45,17 @@ def check_kinds(kinds: Sequence[str]) -> None:
 
 def drawn(comparison: Comparison, kinds: Sequence[str] = ()) -> dict[str, bytes]:
     """File name -> content of the plots asked for (all if none): PNG, SVG and CSV of each. Raises UnknownName."""
+    with in_style():
+        return {name: content for kind in kinds or plot_kinds() for name, content in contents(kind, comparison)}
+
+
+@contextmanager
+def in_style() -> Iterator[None]:
+    """What is drawn inside has the style of all plots."""
     import matplotlib
 
     with as_file(files(PLOTS).joinpath("paper.mplstyle")) as style, matplotlib.rc_context(fname=style):
-        return {name: content for kind in kinds or plot_kinds() for name, content in contents(kind, comparison)}
+        yield
 
 
 def contents(kind: str, comparison: Comparison) -> list[tuple[str, bytes]]:

@@ -106,8 +106,8 @@ def panel(axes: Axes, bars: Sequence[Bar], values: Sequence[int], text: Callable
 
 
 def scale_note(axes: Axes) -> str:
-    """What an axis label adds where the scale is not linear."""
-    return " (log scale)" if axes.get_xscale() == "log" else ""
+    """What an axis label adds where the scale is not linear, in a line of its own: labels stand side by side."""
+    return "\n(log scale)" if axes.get_xscale() == "log" else ""
 
 
 def name_bars(axes: Axes, bars: Sequence[Bar]) -> None:

@@ -6,12 +6,13 @@ import csv
 import io
 import json
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
 
 from experiments.export import LEVELS, records_csv, reports_csv, reports_json
-from experiments.picture import METADATA, drawn, plot_kinds
+from experiments.picture import METADATA, drawn, in_style, plot_kinds
 from patterns.report import OVERLAP_PARTS, PICOSECONDS, WATERFALL_PARTS
 
 if TYPE_CHECKING:
@@ -92,3 +93,21 @@ def test_the_overlap_picture_has_a_time_line_of_each_machine_and_all_accounts(co
             int(r["time_ps"]) for r in rows if r["part"] and (r["machine"], r["mode"]) == (report.machine, report.mode)
         ]
         assert sum(parts) == report.time_ps
+
+
+@pytest.mark.parametrize("spread", [1, 10**6])
+def test_labels_of_the_fusion_picture_do_not_touch(comparison: Comparison, spread: int) -> None:
+    """Also where bytes and calls differ so much that scales are logarithmic, and say so."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    from experiments.plot.fusion import draw
+
+    first, *others = comparison.outcomes
+    wide = replace(first.report, calls=first.report.calls * spread, bytes=(("hbm", 10**11 * spread),))
+    with in_style():
+        figure = draw(replace(comparison, outcomes=(replace(first, report=wide), *others))).figure
+        FigureCanvasAgg(figure).draw()
+    labels = [axes.xaxis.label.get_window_extent() for axes in figure.axes]
+    assert all(left.x1 < right.x0 for left, right in pairwise(labels))
+    assert labels[0].x0 >= 0
+    assert labels[-1].x1 <= figure.bbox.width
