@@ -36,20 +36,27 @@ def full_shape(graph: Graph, tensor: Tensor) -> tuple[int, ...]:
 
 
 def need_fresh(graph: Graph) -> None:
-    """Raises UserError if a node reads a state under an old name after a node of its block has written it.
+    """Raises UserError if a node reads a state under an old name: that of a scatter which another has overwritten, or
+    in one block the state's own after a node has written it.
 
-    Which of the two comes first would be a matter of how the graph is run.
+    Which of the two comes first in a block would be a matter of how the graph is run. Later blocks read the state's
+    own name as it is then.
     """
+    written: dict[str, str] = {}
     for block in graph.blocks:
+        shared = [(graph.tensor_named[node.writes].shares, node.writes) for node in block.nodes]
+        if block.count > 1:  # one execution's writes come before the next one's reads
+            written |= {storage: name for storage, name in shared if storage}
         newest: dict[str, str] = {}
-        for node in block.nodes:
+        for node, (storage, result) in zip(block.nodes, shared, strict=True):
             for name in node.reads:
-                storage = storage_of(graph, name)
-                if newest.get(storage, name) != name:
-                    what = f"node {node.name!r} reads {name!r} after {newest[storage]!r} was written over it"
-                    raise UserError(f"{what}; read {newest[storage]!r}")
-            if graph.tensor_named[node.writes].shares:
-                newest[graph.tensor_named[node.writes].shares] = node.writes
+                own = storage_of(graph, name)
+                last = newest.get(own, name if name == own else written.get(own, name))
+                if last != name:
+                    what = f"node {node.name!r} reads {name!r} after {last!r} was written over it"
+                    raise UserError(f"{what}; read {newest.get(own, own)!r}")
+            if storage:
+                newest[storage] = written[storage] = result
 
 
 class Memory:

@@ -16,6 +16,7 @@ from patterns.evaluate import evaluate, random_arrays
 from patterns.graph import Graph, Node, Tensor
 from patterns.kind import Operand, kind_named
 from patterns.library import workload
+from patterns.read import parse_graph
 from patterns.tiles import tiled_dims
 from tests.kinds.graphs import SIZES, graph
 
@@ -231,3 +232,42 @@ def test_a_state_is_not_read_under_its_old_name_after_it_was_written() -> None:
         ran("""
             written: {kind: scatter, fn: set, reads: [cache, own_index, lines], along: rows}
             z: {kind: map, fn: copy, reads: [cache]}""")
+
+
+@pytest.mark.parametrize(("count", "allowed"), [("count: 1", True), ("count: 2", False)])
+def test_what_another_execution_has_written_over_is_not_read(count: str, allowed: bool) -> None:
+    made = blocks_after_a_scatter(
+        f"{count}\n    nodes: {{two: {{kind: scatter, fn: set, reads: [one, ids, x], along: r}}}}"
+    )
+    if allowed:
+        assert evaluate(made, random_arrays(made, 1))["two"].shape == (4,)
+        return
+    with pytest.raises(UserError, match="'two' reads 'one' after 'two' was written over it; read 'cache'"):
+        evaluate(made, random_arrays(made, 1))
+
+
+def test_later_blocks_read_a_state_under_its_own_name() -> None:
+    again = "nodes: {two: {kind: scatter, fn: set, reads: [cache, ids, x], along: r}}\n  third:\n    "
+    made = blocks_after_a_scatter(again + "nodes: {z: {kind: map, fn: copy, reads: [cache]}}")
+    found = evaluate(made, random_arrays(made, 1))
+    np.testing.assert_array_equal(found["z"], found["cache"])
+    made = blocks_after_a_scatter(again + "nodes: {z: {kind: map, fn: copy, reads: [one]}}")
+    with pytest.raises(UserError, match="'z' reads 'one' after 'two' was written over it; read 'cache'"):
+        evaluate(made, random_arrays(made, 1))
+
+
+def blocks_after_a_scatter(blocks: str) -> Graph:
+    """A block that writes a state, then others."""
+    return parse_graph(f"""
+name: states
+extents: {{r: 4, n: 2}}
+tensors:
+  cache: {{dims: [r], dtype: bf16, role: state}}
+  ids: {{dims: [n], dtype: int32, role: input}}
+  x: {{dims: [n], dtype: bf16, role: input}}
+blocks:
+  first:
+    nodes: {{one: {{kind: scatter, fn: set, reads: [cache, ids, x], along: r}}}}
+  second:
+    {blocks}
+""")
