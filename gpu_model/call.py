@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from gpu_model.asked import Chosen
 from gpu_model.assign import sent_bytes
 from gpu_model.combine import Combine
 from gpu_model.cuts import Amounts, Cut
 from gpu_model.legal import Group
 from gpu_model.machine import Machine
-from gpu_model.schedule import schedule_named
-from gpu_model.tile import STREAMING, Chosen
+from gpu_model.schedule import STREAMING, schedule_named
 from gpu_model.traffic import Moved
 from gpu_model.work import Choice, Work
 from patterns.graph import Block

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gpu_model.asked import Asked, Chosen
 from gpu_model.assign import Sharing, Transfers, uses, waves
+from gpu_model.choose import choose
 from gpu_model.cuts import ONLINE_VALUES, PARTIAL_BYTES, Amounts
 from gpu_model.fit import most_slots
 from gpu_model.machine import Machine
 from gpu_model.price import Transfer
-from gpu_model.schedule import schedule_named
-from gpu_model.tile import POINTS, STREAMING, Asked, Chosen, choose
+from gpu_model.schedule import STREAMING, schedule_named
+from gpu_model.tile import POINTS
 from gpu_model.traffic import Moved
 from gpu_model.work import Choice, Work
 from patterns.axes import points

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from gpu_model.asked import Asked
 from gpu_model.call import call_of, combine_call
+from gpu_model.choose import choose
 from gpu_model.combine import choose_parts
 from gpu_model.launch import launch_cost
 from gpu_model.legal import Group
 from gpu_model.machine import Machine
+from gpu_model.options import Options, options_of
 from gpu_model.policy import kernels, policy_named
 from gpu_model.rates import rates
-from gpu_model.schedule import AUTO, tried_for_products
+from gpu_model.schedule import AUTO, check_schedule
 from gpu_model.space import spaces_of
-from gpu_model.tile import Asked, Options, choose, options_of
 from patterns.errors import DoesNotFit, UserError
 from patterns.graph import Block, Graph
 from patterns.kind import has
@@ -28,7 +30,7 @@ class _Ask:
     """What a user asks of all kernels alike."""
 
     machine: Machine
-    for_products: tuple[str, ...]
+    schedule: str
     options: Options
     gap_cycles: int
 
@@ -45,13 +47,13 @@ def lower(
 ) -> Plan:
     """The graph as a sequence of kernels. `members` GPUs run it together; the graph is that of one of them.
 
-    schedule and options (see tile.OPTION_NAMES) are for matrix products; other kernels stream.
+    schedule is for the kernels that it serves, options (see options.OPTION_NAMES) for these or matrix products.
     Raises UnknownName, UserError, and DoesNotFit, which says what would fit.
     """
     # 1. Names and options first: a mistake in them is told before any work.
+    check_schedule(schedule, machine)
     how, cost = policy_named(policy), launch_cost(launch, machine)
-    gap_cycles = cycles_of_ps(cost.device_ps, machine.clock_hz)
-    ask = _Ask(machine, tried_for_products(schedule), options_of(options or {}), gap_cycles)
+    ask = _Ask(machine, schedule, options_of(options or {}), cycles_of_ps(cost.device_ps, machine.clock_hz))
     # 2. The graph must fit the memory.
     warnings = [*_too_large(graph, machine, members)]
     # 3. Fuse each block's nodes into kernels.
@@ -81,7 +83,7 @@ def _calls(graph: Graph, block: Block, group: Group, ask: _Ask) -> tuple[list[Ca
     asked = Asked(
         what=name,
         spaces=spaces_of(graph, group.nodes, group.inside, group.online),
-        for_products=ask.for_products,
+        schedule=ask.schedule,
         options=ask.options,
         members=_members(graph, group),
         online=bool(group.online),

@@ -12,6 +12,19 @@ from patterns.plugin import data_file, data_files
 from patterns.units import exact
 
 MACHINES = "gpu_model.machines"
+FEATURES = (
+    "cp_async",
+    "tma",
+    "mma_sync",
+    "wgmma",
+    "setmaxnreg",
+    "clusters",
+    "pdl",
+    "tmem",
+    "tcgen05",
+    "fp8",
+    "fp4",
+)
 
 
 @dataclass(frozen=True)
@@ -27,6 +40,7 @@ class Machine:
     kernel_ramp_cycles, kernel_drain_cycles: inside a kernel before its first load and after its last store.
     stream_launch_ps: of one launch, on the host. graph_launch_ps: of a whole graph, on the host. launch_gap_ps: on the
     device between two kernels. fit: whether a plan that does not fit is refused or only warned about.
+    features: what its instruction set has, see FEATURES; schedules and loaders name those that they need.
     """
 
     clock_hz: int
@@ -77,6 +91,7 @@ class Machine:
     threads_per_cta: int
     ctas_per_sm: int
     fit: Literal["refuse", "warn"]
+    features: tuple[str, ...]
     name: str = ""
 
     @cached_property

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
 
+from gpu_model.loader import loader_named
 from gpu_model.machine import Machine
 from patterns.dtypes import dtype_bytes
 
@@ -61,10 +62,8 @@ def special_cycles(machine: Machine, ops: int) -> int:
 
 
 def issue_cycles(machine: Machine, loader: str, num_bytes: int) -> int:
-    """What the issuing warp pays for loading a slot: TMA by the tile, cp.async by the tile and by its bytes."""
-    if loader == "tma":
-        return machine.tma_issue_cycles
-    return machine.cp_async_issue_cycles - -num_bytes * machine.cp_async_issue_cycles_per_kib // KIB
+    """What the issuing warp pays for loading a slot."""
+    return loader_named(loader).issue_cycles(machine, num_bytes)
 
 
 @dataclass(frozen=True)

@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Protocol, cast
+from typing import Literal, Protocol, cast
 
 from gpu_model.machine import Machine
 from gpu_model.work import Choice, CtaDemand, Work
-from patterns.errors import UnknownName
+from patterns.errors import UnknownName, UserError
 from patterns.pipeline.program import Program
 from patterns.plugin import load_module, modules
 
 SCHEDULES = "gpu_model.schedules"
 AUTO = "auto"
+STREAMING = "streaming"
+# mm: one matrix product. online: products with a reduce between them that is rescaled part by part. stream: others.
+Job = Literal["mm", "online", "stream"]
 
 
 class Schedule(Protocol):
-    """LOADERS: those it can use, the usual one first. SERVES_MM: whether `auto` tries it for matrix products."""
+    """SERVES: the sorts of kernels it can run. AUTO: whether it is tried where none is named.
 
+    NEEDS: features of the machine that it cannot do without. LOADERS: those it can use, the usual one first.
+    WARPGROUPS: numbers of computing warpgroups that it can have, fewest first.
+    """
+
+    SERVES: tuple[Job, ...]
+    NEEDS: tuple[str, ...]
+    AUTO: bool
     LOADERS: tuple[str, ...]
-    SERVES_MM: bool
+    WARPGROUPS: tuple[int, ...]
 
     def slot_counts(self, most: int) -> tuple[int, ...]:
         """Slot counts to try, at most `most`, fewest first."""
@@ -43,8 +53,40 @@ def schedule_named(name: str) -> Schedule:
     return cast(Schedule, load_module(SCHEDULES, name, "schedule"))
 
 
-def tried_for_products(name: str) -> tuple[str, ...]:
-    """The schedules that matrix products are tried with: the named one, or all that serve them. Raises UnknownName."""
+def check_schedule(name: str, machine: Machine) -> None:
+    """Raises UnknownName, and UserError with the nearest schedule that works where the machine lacks a feature."""
     if name not in schedule_names():
         raise UnknownName("schedule", name, schedule_names())
-    return (name,) if name != AUTO else tuple(n for n in modules(SCHEDULES) if schedule_named(n).SERVES_MM)
+    if name == AUTO:
+        return
+    missing = [feature for feature in schedule_named(name).NEEDS if feature not in machine.features]
+    if missing:
+        raise UserError(
+            f"schedule {name} needs {', '.join(missing)}, which {machine.name} lacks{_instead(name, machine)}"
+        )
+
+
+def _instead(name: str, machine: Machine) -> str:
+    """The schedule of the same jobs that the machine has and that needs most of what this one does."""
+    wanted = schedule_named(name)
+    able = [
+        other
+        for other in modules(SCHEDULES)
+        if _runs(other, machine) and set(wanted.SERVES) & set(schedule_named(other).SERVES)
+    ]
+    if not able:
+        return ""
+    nearest = max(able, key=lambda other: len(set(schedule_named(other).NEEDS) & set(wanted.NEEDS)))
+    return f"; {nearest} works there"
+
+
+def _runs(name: str, machine: Machine) -> bool:
+    return set(schedule_named(name).NEEDS) <= set(machine.features)
+
+
+def tried(name: str, job: Job, machine: Machine) -> tuple[str, ...]:
+    """Schedules that a kernel is tried with: the named one if it serves such kernels, else all that `auto` tries."""
+    if name != AUTO and job in schedule_named(name).SERVES:
+        return (name,)
+    every = (other for other in modules(SCHEDULES) if job in schedule_named(other).SERVES)
+    return tuple(other for other in every if schedule_named(other).AUTO and _runs(other, machine))

@@ -6,12 +6,16 @@ from gpu_model.fit import specialized
 from gpu_model.machine import Machine
 from gpu_model.price import issue_cycles
 from gpu_model.roles import RING, assemble, compute_step, drain, fed_cycles, load_step, loop, needed, ramp, used_cycles
+from gpu_model.schedule import Job
 from gpu_model.work import Choice, CtaDemand, Work
 from patterns.pipeline.program import Channel, Program, Role
 from patterns.pipeline.script import Acquire, Commit, Op, Release, Wait
 
 LOADERS = ("tma", "cp_async")
-SERVES_MM = False
+SERVES: tuple[Job, ...] = ("stream", "online")
+NEEDS: tuple[str, ...] = ()
+AUTO = True
+WARPGROUPS = (1, 2)
 RESULTS = "results"
 RESULT_SLOTS = 2
 

@@ -6,12 +6,16 @@ from gpu_model.fit import uniform
 from gpu_model.machine import Machine
 from gpu_model.price import issue_cycles
 from gpu_model.roles import RING, assemble, compute_step, drain, end_tile, load_step, loop, ramp
+from gpu_model.schedule import Job
 from gpu_model.work import Choice, CtaDemand, Work
 from patterns.pipeline.program import Channel, Program, Role
 from patterns.pipeline.script import Op
 
 LOADERS = ("cp_async", "tma")
-SERVES_MM = True
+SERVES: tuple[Job, ...] = ("mm",)
+NEEDS: tuple[str, ...] = ()
+AUTO = True
+WARPGROUPS = (1, 2)
 
 
 def slot_counts(most: int) -> tuple[int, ...]:

@@ -17,12 +17,16 @@ from gpu_model.roles import (
     ramp,
     used_cycles,
 )
+from gpu_model.schedule import Job
 from gpu_model.work import Choice, CtaDemand, Work
 from patterns.pipeline.program import Channel, Program, Role
 from patterns.pipeline.script import Op
 
 LOADERS = ("tma", "cp_async")
-SERVES_MM = True
+SERVES: tuple[Job, ...] = ("mm",)
+NEEDS: tuple[str, ...] = ()
+AUTO = True
+WARPGROUPS = (1, 2)
 
 
 def slot_counts(most: int) -> tuple[int, ...]:

@@ -1,0 +1,74 @@
+"""A kernel that is to be laid out, and a kernel as it will run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from gpu_model.cuts import Priced
+from gpu_model.options import Options
+from gpu_model.schedule import AUTO, Job, schedule_named
+from gpu_model.space import Space, whole_reads
+from gpu_model.traffic import Moved
+from gpu_model.work import Choice, Work
+from patterns.errors import DoesNotFit
+from patterns.kind import has
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A kernel as it will run: its tiles, its schedule, and what it is predicted to take."""
+
+    cuts: tuple[Priced, ...]
+    total: Moved
+    work: Work
+    schedule: str
+    choice: Choice
+    predicted_cycles: int
+    misfit: DoesNotFit | None = None
+
+    @property
+    def tiles(self) -> int:
+        """Tiles of all spaces: CTAs of a kernel that is not persistent."""
+        return sum(priced.cut.tiles for priced in self.cuts)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A kernel to be laid out. schedule: the one that was asked for, or 'auto'. online: reduced dims in parts."""
+
+    what: str
+    spaces: tuple[Space, ...]
+    schedule: str
+    options: Options
+    members: int = 1
+    online: bool = False
+
+    @cached_property
+    def once(self) -> Mapping[str, int]:
+        """Bytes of every tensor that is read, once."""
+        return whole_reads(self.spaces)
+
+    @cached_property
+    def job(self) -> Job:
+        """Which sort of kernel it is."""
+        if self.online:
+            return "online"
+        return "mm" if self.is_product else "stream"
+
+    @cached_property
+    def fixed(self) -> Options:
+        """What the user fixed for this kernel: options are for matrix products, or for what a named schedule serves."""
+        named = self.schedule != AUTO and self.job in schedule_named(self.schedule).SERVES
+        return self.options if self.is_product or named else Options()
+
+    @cached_property
+    def is_product(self) -> bool:
+        """Whether every space is one matrix product: what GEMM schedules are for."""
+        return not self.online and all(len(space.products) == 1 and _lone(space) for space in self.spaces)
+
+
+def _lone(space: Space) -> bool:
+    """Whether nothing but the product computes."""
+    return all(has(node, "contracts") or has(node, "moves") for node in space.nodes)

@@ -1,0 +1,101 @@
+"""Tiles and schedule of a kernel: of many candidates the one that is predicted to be fastest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from gpu_model.asked import Asked, Chosen
+from gpu_model.assign import work_of
+from gpu_model.cuts import Priced
+from gpu_model.fit import misfit, most_slots
+from gpu_model.loader import usable_loaders
+from gpu_model.machine import Machine
+from gpu_model.options import Options
+from gpu_model.schedule import Schedule, schedule_named, tried
+from gpu_model.tile import SMALLEST, Targets, cuttings, targets_of
+from gpu_model.traffic import moved
+from gpu_model.work import Choice, Work
+from patterns.errors import DoesNotFit
+
+# Predictions that differ by less say nothing of which is faster.
+CLOSE = 1.01
+
+
+def choose(asked: Asked, machine: Machine, parts: int = 1) -> Chosen:
+    """The best candidate. Raises DoesNotFit where none fits and the machine refuses such plans.
+
+    Predictions are good to about a percent: of those that close to the fastest, the one that spreads over most SMs is
+    taken, then the fastest, then the one with most slots and fewest warpgroups.
+    """
+    candidates = _candidates(asked, targets_of(asked, machine), machine, parts)
+    fitting = [c for c in candidates if c.misfit is None]
+    if not fitting and machine.fit == "refuse" and asked.options == Options():
+        candidates += _candidates(asked, (SMALLEST,), machine, parts)
+        fitting = [c for c in candidates if c.misfit is None]
+    if not fitting and machine.fit == "refuse":
+        raise _whole_misfit(asked, machine) or _nearest_misfit(candidates)
+    least = min(c.predicted_cycles for c in fitting or candidates)
+    close = (c for c in fitting or candidates if c.predicted_cycles <= least * CLOSE)
+    return min(close, key=lambda c: _preference(c, machine))
+
+
+def _preference(chosen: Chosen, machine: Machine) -> tuple[int, int, int, int]:
+    active = min(chosen.tiles, machine.sm_count)
+    return (-active, chosen.predicted_cycles, -chosen.choice.slots, chosen.choice.warpgroups)
+
+
+def _whole_misfit(asked: Asked, machine: Machine) -> DoesNotFit | None:
+    """Why no tile of a kernel can fit: the dims that every tile has whole; None if it is not for them."""
+    space = max(asked.spaces, key=lambda space: space.least_bytes())
+    needed = space.least_bytes() + machine.barrier_bytes
+    if not space.whole_dims or needed <= machine.smem_bytes_per_cta:
+        return None
+    whole = ", ".join(f"{dim} (now {space.sizes[dim]:,})" for dim in space.whole_dims)
+    help_text = f"every tile has {whole} whole, so smaller extents would help"
+    return DoesNotFit(asked.what, "bytes of shared memory", needed, machine.smem_bytes_per_cta, help_text)
+
+
+def _nearest_misfit(candidates: list[Chosen]) -> DoesNotFit:
+    """Of candidates that all do not fit, the reason of the one that needs least beyond what there is."""
+    reasons = [c.misfit for c in candidates if c.misfit is not None]
+    return min(reasons, key=lambda why: why.needed / max(1, why.available))
+
+
+def _candidates(asked: Asked, targets: Iterable[Targets], machine: Machine, parts: int) -> list[Chosen]:
+    return [chosen for cuts in cuttings(asked, targets, machine, parts) for chosen in _scheduled(asked, cuts, machine)]
+
+
+def _scheduled(asked: Asked, cuts: tuple[Priced, ...], machine: Machine) -> Iterator[Chosen]:
+    """Every schedule of these tiles with every number of slots."""
+    total = moved([priced.cut for priced in cuts], asked.once, machine)
+    work = work_of(asked.what, cuts, total, machine, asked.members)
+    for name in tried(asked.schedule, asked.job, machine):
+        schedule = schedule_named(name)
+        for choice in _choices(asked, work, name, schedule, machine):
+            choice, why = _least_warpgroups(asked, work, schedule, choice, machine)
+            yield Chosen(cuts, total, work, name, choice, schedule.predict(work, choice, machine), why)
+
+
+def _choices(asked: Asked, work: Work, name: str, schedule: Schedule, machine: Machine) -> Iterator[Choice]:
+    """Slot counts to try; what the user fixed is not varied, and may not fit."""
+    fixed = asked.fixed
+    loader = usable_loaders(name, schedule.LOADERS, fixed.loader, machine)[0]
+    counts = schedule.slot_counts(min(most_slots(work, machine), work.tiles * work.steps)) or (1,)
+    warpgroups = fixed.warpgroups or schedule.WARPGROUPS[0]
+    return (Choice(slots, loader, warpgroups) for slots in ((fixed.slots,) if fixed.slots else counts))
+
+
+def _least_warpgroups(
+    asked: Asked, work: Work, schedule: Schedule, choice: Choice, machine: Machine
+) -> tuple[Choice, DoesNotFit | None]:
+    """The choice with as few warpgroups as hold the tile; with why it does not fit if none do."""
+    why = misfit(asked.what, schedule.demand(work, choice, machine), work, choice, machine)
+    if why is None or asked.fixed.warpgroups:
+        return choice, why
+    for warpgroups in schedule.WARPGROUPS[1:]:
+        choice = replace(choice, warpgroups=warpgroups)
+        why = misfit(asked.what, schedule.demand(work, choice, machine), work, choice, machine)
+        if why is None:
+            break
+    return choice, why

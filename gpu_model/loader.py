@@ -1,0 +1,51 @@
+"""What a loader is: a file in loaders/ that brings operands into shared memory. The file's name is the loader's."""
+
+from __future__ import annotations
+
+from typing import Literal, Protocol, cast
+
+from gpu_model.machine import Machine
+from patterns.errors import UnknownName, UserError
+from patterns.plugin import load_module, modules
+
+LOADERS = "gpu_model.loaders"
+Level = Literal["registers", "l1", "smem"]
+
+
+class Loader(Protocol):
+    """NEEDS: features of the machine. THROUGH: the levels of an SM that its bytes pass, in order."""
+
+    NEEDS: tuple[str, ...]
+    THROUGH: tuple[Level, ...]
+
+    def issue_cycles(self, machine: Machine, num_bytes: int) -> int:
+        """What the issuing warp pays for starting a load of so many bytes."""
+
+    def instructions(self, machine: Machine, num_bytes: int) -> int:
+        """Warp instructions that a load of so many bytes takes."""
+
+
+def loader_names() -> tuple[str, ...]:
+    """Every loader there is, sorted."""
+    return modules(LOADERS)
+
+
+def loader_named(name: str) -> Loader:
+    """The loader `name`. Raises UnknownName."""
+    return cast(Loader, load_module(LOADERS, name, "loader"))
+
+
+def usable_loaders(schedule: str, known: tuple[str, ...], asked: str | None, machine: Machine) -> tuple[str, ...]:
+    """Of the loaders that a schedule knows, those that the machine has; only the one asked for, if one is.
+
+    Raises UnknownName, and UserError where the machine lacks what is needed.
+    """
+    if asked is not None and asked not in known:
+        raise UnknownName(f"loader of {schedule}", asked, known)
+    usable = tuple(name for name in known if set(loader_named(name).NEEDS) <= set(machine.features))
+    wanted = (asked,) if asked is not None else known
+    found = tuple(name for name in wanted if name in usable)
+    if not found:
+        help_text = f"; {usable[0]} would work" if usable else ""
+        raise UserError(f"{machine.name} has no {' and no '.join(wanted)} for {schedule}{help_text}")
+    return found

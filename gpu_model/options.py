@@ -1,0 +1,41 @@
+"""What a user fixes of a kernel's schedule and tiles."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from patterns.errors import UnknownName, UserError
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a user fixes of a schedule; None for what the model chooses."""
+
+    slots: int | None = None
+    loader: str | None = None
+    warpgroups: int | None = None
+    tile_m: int | None = None
+    tile_n: int | None = None
+    tile_k: int | None = None
+    splits: int | None = None
+
+
+OPTION_NAMES = ("slots", "stages", "loader", "warpgroups", "tile_m", "tile_n", "tile_k", "splits")
+
+
+def options_of(given: Mapping[str, int | str]) -> Options:
+    """Options as given, numbers also as text. Raises UnknownName, UserError. `stages` is another name of `slots`."""
+    values: dict[str, int | str] = {}
+    for name, value in given.items():
+        if name not in OPTION_NAMES:
+            raise UnknownName("option", name, OPTION_NAMES)
+        values["slots" if name == "stages" else name] = str(value) if name == "loader" else _positive(name, value)
+    return Options(**values)  # type: ignore[arg-type]
+
+
+def _positive(name: str, value: int | str) -> int:
+    text = str(value).strip()
+    if not text.isascii() or not text.isdigit() or int(text) == 0:
+        raise UserError(f"option {name} must be a whole number greater than 0, is {value!r}")
+    return int(text)
