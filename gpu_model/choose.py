@@ -12,7 +12,7 @@ from gpu_model.fit import misfit, most_slots
 from gpu_model.loader import usable_loaders
 from gpu_model.machine import Machine
 from gpu_model.options import Options
-from gpu_model.schedule import Schedule, schedule_named, tried
+from gpu_model.schedule import Schedule, cluster_sizes, dma_warp_counts, fixed_of, schedule_named, tried
 from gpu_model.tile import SMALLEST, Targets, cuttings, targets_of
 from gpu_model.traffic import moved
 from gpu_model.work import Choice, Work
@@ -83,7 +83,11 @@ def _choices(asked: Asked, work: Work, name: str, schedule: Schedule, machine: M
     loader = usable_loaders(name, schedule.LOADERS, fixed.loader, machine)[0]
     counts = schedule.slot_counts(min(most_slots(work, machine), work.tiles * work.steps)) or (1,)
     warpgroups = fixed.warpgroups or schedule.WARPGROUPS[0]
-    return (Choice(slots, loader, warpgroups) for slots in ((fixed.slots,) if fixed.slots else counts))
+    cluster = fixed_of(name, "cluster", fixed.cluster, cluster_sizes(schedule))
+    dma_warps = fixed_of(name, "dma_warps", fixed.dma_warps, dma_warp_counts(schedule))
+    return (
+        Choice(slots, loader, warpgroups, cluster, dma_warps) for slots in ((fixed.slots,) if fixed.slots else counts)
+    )
 
 
 def _least_warpgroups(

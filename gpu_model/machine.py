@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
@@ -41,6 +41,10 @@ class Machine:
     stream_launch_ps: of one launch, on the host. graph_launch_ps: of a whole graph, on the host. launch_gap_ps: on the
     device between two kernels. fit: whether a plan that does not fit is refused or only warned about.
     features: what its instruction set has, see FEATURES; schedules and loaders name those that they need.
+    tmem_columns: of tensor memory, 128 lanes of 4 bytes each. mma_commit_cycles: from the end of an asynchronous MMA to
+    its arrival at a barrier. remote_arrive_cycles: from an arrival at a barrier of another CTA of the cluster until it
+    is seen there. cluster_barrier_cycles: all CTAs of a cluster meeting. named_barrier_cycles: warps of a CTA meeting.
+    most_clusters: by the size of a cluster, how many are resident at once, one CTA an SM, where that is measured.
     """
 
     clock_hz: int
@@ -93,6 +97,12 @@ class Machine:
     fit: Literal["refuse", "warn"]
     features: tuple[str, ...]
     name: str = ""
+    tmem_columns: int = field(default=0, metadata={"zero": True})
+    mma_commit_cycles: int = 0
+    remote_arrive_cycles: int = 0
+    cluster_barrier_cycles: int = 0
+    named_barrier_cycles: int = 0
+    most_clusters: tuple[tuple[str, int], ...] = ()
 
     @cached_property
     def flops_per_cycle(self) -> Mapping[str, int]:

@@ -19,9 +19,22 @@ class Options:
     tile_n: int | None = None
     tile_k: int | None = None
     splits: int | None = None
+    cluster: int | None = None
+    dma_warps: int | None = None
 
 
-OPTION_NAMES = ("slots", "stages", "loader", "warpgroups", "tile_m", "tile_n", "tile_k", "splits")
+OPTION_NAMES = (
+    "slots",
+    "stages",
+    "loader",
+    "warpgroups",
+    "tile_m",
+    "tile_n",
+    "tile_k",
+    "splits",
+    "cluster",
+    "dma_warps",
+)
 
 
 def options_of(given: Mapping[str, int | str]) -> Options:

@@ -21,7 +21,8 @@ class Schedule(Protocol):
     """SERVES: the sorts of kernels it can run. AUTO: whether it is tried where none is named.
 
     NEEDS: features of the machine that it cannot do without. LOADERS: those it can use, the usual one first.
-    WARPGROUPS: numbers of computing warpgroups that it can have, fewest first.
+    WARPGROUPS: numbers of computing warpgroups that it can have, fewest first. Where a file has CLUSTERS (sizes of a
+    cluster of CTAs) or DMA_WARPS (warps that only load), these can be fixed too; the first is the usual one.
     """
 
     SERVES: tuple[Job, ...]
@@ -51,6 +52,24 @@ def schedule_names() -> tuple[str, ...]:
 def schedule_named(name: str) -> Schedule:
     """The schedule `name`. Raises UnknownName."""
     return cast(Schedule, load_module(SCHEDULES, name, "schedule"))
+
+
+def cluster_sizes(schedule: Schedule) -> tuple[int, ...]:
+    """Sizes of clusters that a schedule can run in, the usual one first; 1 for most."""
+    return cast(tuple[int, ...], getattr(schedule, "CLUSTERS", (1,)))
+
+
+def dma_warp_counts(schedule: Schedule) -> tuple[int, ...]:
+    """Numbers of warps that only load, the usual one first; 1 for most."""
+    return cast(tuple[int, ...], getattr(schedule, "DMA_WARPS", (1,)))
+
+
+def fixed_of(name: str, option: str, asked: int | None, known: tuple[int, ...]) -> int:
+    """What the user fixed of an option that few schedules have, else the usual value. Raises UserError."""
+    if asked is not None and asked not in known:
+        only = f"{', '.join(map(str, known[:-1]))} or {known[-1]}" if len(known) > 1 else str(known[0])
+        raise UserError(f"schedule {name} has {option} {only}, not {asked}")
+    return asked or known[0]
 
 
 def check_schedule(name: str, machine: Machine) -> None:

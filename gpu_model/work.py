@@ -40,7 +40,8 @@ class Work:
     after its last step the `finish` uses, then one store.
 
     held_bytes: operands that a tile keeps from its first step to its last. latency_cycles: from the end of a load's
-    transfer to its arrival. accumulators: fp32 values that stay in registers.
+    transfer to its arrival. accumulators: fp32 values that stay in registers. shared_bytes: of a slot, what the tiles
+    of a cluster have in common: the larger operand of a product, where tiles that share it lie side by side.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Work:
     latency_cycles: int
     held_bytes: int = 0
     accumulators: int = 0
+    shared_bytes: int = 0
 
     @cached_property
     def tiles(self) -> int:
@@ -88,11 +90,15 @@ class RoleDemand:
 
 @dataclass(frozen=True)
 class CtaDemand:
-    """What one CTA asks of its SM. setmaxnreg: registers move from the first role to the others at run time."""
+    """What one CTA asks of its SM. setmaxnreg: registers move from the first role to the others at run time.
+
+    tmem_columns: of tensor memory, allocated in powers of two of at least 32.
+    """
 
     roles: tuple[RoleDemand, ...]
     smem_bytes: int
     setmaxnreg: bool = False
+    tmem_columns: int = 0
 
     @property
     def threads(self) -> int:
@@ -104,9 +110,12 @@ class CtaDemand:
 class Choice:
     """How a schedule is set. slots: steps that shared memory holds. loader: 'tma' or 'cp_async'.
 
-    warpgroups: groups of 128 threads that compute one tile together.
+    warpgroups: groups of 128 threads that compute one tile together. cluster: CTAs that share operands.
+    dma_warps: warps that load, where a schedule has several.
     """
 
     slots: int = 1
     loader: str = "tma"
     warpgroups: int = 1
+    cluster: int = 1
+    dma_warps: int = 1
