@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gpu_model.cuts import Amounts, Priced
+from gpu_model.cuts import Amounts, Priced, mma_of
 from gpu_model.machine import Machine
 from gpu_model.price import (
     Transfer,
@@ -58,6 +58,7 @@ def work_of(name: str, cuts: Sequence[Priced], total: Moved, machine: Machine, m
         finish=uses(dearest.finish, machine, used),
         latency_cycles=machine.load_latency_cycles * lookups + machine.network_latency_cycles * hops,
         accumulators=max(priced.cut.accumulators for priced in cuts),
+        row_blocks=min((mma_of(cut, product, machine).row_blocks for product in cut.space.products), default=1),
     )
 
 

@@ -37,6 +37,9 @@ class Machine:
     hbm_efficiency: share of hbm_bytes_per_s that long streams get.
     load_latency_cycles: from the end of a transfer on the load path to its arrival in shared memory.
     cp_async_issue_cycles, tma_issue_cycles: paid by the issuing warp for each tile; the first also per KiB.
+    barrier_cycles: from a full or empty barrier's change to the first instruction of the role that waited for it.
+    mma_issue_cycles: paid by the computing warps for the matrix instructions of a step; mma_wait_cycles: from their end
+    to the first instruction that may use it. smem_write_bytes_per_cycle: from registers into shared memory.
     kernel_ramp_cycles, kernel_drain_cycles: inside a kernel before its first load and after its last store.
     stream_launch_ps: of one launch, on the host. graph_launch_ps: of a whole graph, on the host. launch_gap_ps: on the
     device between two kernels. fit: whether a plan that does not fit is refused or only warned about.
@@ -96,6 +99,10 @@ class Machine:
     ctas_per_sm: int
     fit: Literal["refuse", "warn"]
     features: tuple[str, ...]
+    barrier_cycles: int = 0
+    mma_issue_cycles: int = 0
+    mma_wait_cycles: int = 0
+    smem_write_bytes_per_cycle: int = 128
     name: str = ""
     tmem_columns: int = field(default=0, metadata={"zero": True})
     mma_commit_cycles: int = 0

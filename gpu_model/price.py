@@ -15,10 +15,14 @@ KIB = 1024
 
 @dataclass(frozen=True)
 class Mma:
-    """A matrix product as the tensor core runs it: cycles of one SM, and FLOPs with the padding to its shape."""
+    """A matrix product as the tensor core runs it: cycles of one SM, and FLOPs with the padding to its shape.
+
+    row_blocks: blocks of the instruction's rows, which different warpgroups can compute.
+    """
 
     cycles: int
     flops: int
+    row_blocks: int = 1
 
 
 def mma(machine: Machine, rows: int, columns: int, inner: int, dtype: str, count: int = 1) -> Mma:
@@ -40,7 +44,7 @@ def _mma(machine: Machine, rows: int, columns: int, inner: int, dtype: str, coun
     if rest:
         per_block += _instruction_cycles(machine, rest, k, dtype)
     flops = 2 * blocks * machine.mma_rows * padded * depth * k
-    return Mma(ceil(per_block * (blocks * depth * count)), flops * count)
+    return Mma(ceil(per_block * (blocks * depth * count)), flops * count, blocks * count)
 
 
 def _instruction_cycles(machine: Machine, columns: int, inner: int, dtype: str) -> Fraction:

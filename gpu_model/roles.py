@@ -7,10 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from gpu_model.machine import Machine
 from gpu_model.price import issue_cycles
 from gpu_model.work import Choice, Use, Wave, Work
-from patterns.pipeline.program import Channel, Program, Role, Unit, UnitClass
-from patterns.pipeline.script import Acquire, Loop, Op, Release, Run, Start, Wait, copy
+from patterns.pipeline.program import Barrier, Channel, Program, Role, Unit, UnitClass
+from patterns.pipeline.script import Acquire, Finish, Loop, Op, Release, Run, Start, Wait, copy
 
 RING = "ring"
+MMA = "mma"
 # Units of an SM by name, in the order that Programs list them. `hbm` stands for both memory paths where the HBM is
 # what limits them together.
 UNIT_CLASS: Mapping[str, UnitClass] = {
@@ -19,9 +20,11 @@ UNIT_CLASS: Mapping[str, UnitClass] = {
     "vector": "vector",
     "load": "memory",
     "store": "memory",
+    "smem": "memory",
     "hbm": "memory",
     "link": "network",
     "issue": "issue",
+    "sync": "sync",
     "ramp": "launch",
 }
 
@@ -41,26 +44,76 @@ def load_step(work: Work, wave: Wave, machine: Machine, choice: Choice) -> tuple
     issue = Use("issue", issue_cycles(machine, choice.loader, work.slot_bytes), "issue")
     load = wave.load
     arriving = copy(load.unit, load.cycles, work.latency_cycles, RING, label=load.label, counts=load.counts)
-    return (Acquire(RING), *needed(issue), arriving)
+    return (Acquire(RING), *hand_over(machine), *needed(issue), arriving)
 
 
-def compute_step(work: Work) -> tuple[Op, ...]:
-    """Wait for a full slot, compute on it, give it back."""
-    return (Wait(RING), *needed(*work.step), Release(RING))
+def compute_step(work: Work, machine: Machine, part: int = 0, parts: int = 1) -> tuple[Op, ...]:
+    """Wait for a full slot, compute on it, give it back. Of `parts` consumers that share a tile, each is a reader."""
+    uses = shared(work.step, work, part, parts)
+    return (Wait(RING, part), *hand_over(machine), *computing(uses, machine), Release(RING, part))
 
 
-def end_tile(work: Work, wave: Wave) -> tuple[Op, ...]:
-    """Finish a tile and store it, by the role that computed it."""
-    return needed(*work.finish, wave.store)
+def end_tile(work: Work, wave: Wave, part: int = 0, parts: int = 1) -> tuple[Op, ...]:
+    """Finish a tile and store it, by the role that computed it; or its part, where `parts` consumers share the tile."""
+    return needed(*shared((*work.finish, wave.store), work, part, parts))
+
+
+def hand_over(machine: Machine) -> tuple[Op, ...]:
+    """What a role pays once it has seen a barrier of the ring change."""
+    return needed(Use("sync", machine.barrier_cycles, "barrier"))
+
+
+def computing(uses: Iterable[Use], machine: Machine) -> tuple[Op, ...]:
+    """The uses one after another. A matrix product is issued by its warpgroup, and its end is seen later."""
+    ops: list[Op] = []
+    for use in uses:
+        if use.unit != "tc" or not use.cycles:
+            ops += needed(use)
+            continue
+        ops += needed(Use("issue", machine.mma_issue_cycles, "issue mma"))
+        if machine.mma_wait_cycles:
+            ops += [
+                Start(use.unit, use.cycles, machine.mma_wait_cycles, (), MMA, use.label, use.counts),
+                Finish(MMA),
+            ]
+        else:
+            ops += needed(use)
+    return tuple(ops)
+
+
+def shared(uses: Iterable[Use], work: Work, part: int, parts: int) -> tuple[Use, ...]:
+    """What consumer `part` of `parts` does of a tile: its rows of matrix instructions, which stay whole."""
+    if parts == 1:
+        return tuple(uses)
+    first, last = rows_of(work, part, parts)
+    return tuple(use.between(first, last, work.row_blocks) for use in uses)
+
+
+def rows_of(work: Work, part: int, parts: int) -> tuple[int, int]:
+    """Blocks of rows of a tile that one of its consumers has, from and up to: as even as blocks allow."""
+    return part * work.row_blocks // parts, (part + 1) * work.row_blocks // parts
+
+
+def loading_cycles(work: Work, choice: Choice, machine: Machine) -> int:
+    """What the loading role pays for every slot: seeing that it is free, and the issue."""
+    return machine.barrier_cycles + issue_cycles(machine, choice.loader, work.slot_bytes)
+
+
+def computing_cycles(uses: Iterable[Use], machine: Machine) -> int:
+    """What a computing role takes for one slot if nothing keeps it waiting."""
+    around = machine.mma_issue_cycles + machine.mma_wait_cycles
+    return machine.barrier_cycles + sum(use.cycles + (around if use.unit == "tc" else 0) for use in uses)
 
 
 def fed_cycles(work: Work, issue: int) -> int:
-    """All loads one after another, by what their transfers or their issue take."""
+    """All loads one after another, by what their transfers or their issue take (see loading_cycles)."""
     return sum(wave.tiles * work.steps * max(wave.load.cycles, issue) for wave in work.waves)
 
 
-def used_cycles(work: Work, issue: int, slots: int, stores: bool) -> int:
+def used_cycles(work: Work, issue: int, step: int, slots: int, stores: bool) -> int:
     """All tiles one after another, by what computing takes and by how soon slots come back.
+
+    issue, step: of the loading and of the computing role, for each slot.
 
     A slot comes back after issue, transfer, latency and computing; the end of a tile overlaps with the first three.
     stores: whether a tile's store is waited for too. A store on the loads' own unit holds them up.
@@ -71,8 +124,8 @@ def used_cycles(work: Work, issue: int, slots: int, stores: bool) -> int:
         end = work.end_cycles(wave) if stores else work.finish_cycles
         held_up = wave.store.cycles // work.steps if wave.store.unit == wave.load.unit else 0
         loading = issue + wave.load.cycles + work.latency_cycles + held_up
-        computing = work.steps * work.step_cycles + end
-        returning = -(-work.steps * (loading + work.step_cycles) // slots) + max(0, end - loading) if scarce else 0
+        computing = work.steps * step + end
+        returning = -(-work.steps * (loading + step) // slots) + max(0, end - loading) if scarce else 0
         total += wave.tiles * max(computing, returning)
     return total
 
@@ -89,12 +142,21 @@ def loop(count: int, body: tuple[Op, ...], label: str = "") -> tuple[Op, ...]:
     return (Loop(count, body, label),)
 
 
-def assemble(name: str, machine: Machine, channels: tuple[Channel, ...], roles: tuple[Role, ...]) -> Program:
-    """A Program of these roles with the units that they use. An SM issues from each of its sub-partitions."""
+def assemble(
+    name: str,
+    machine: Machine,
+    channels: tuple[Channel, ...],
+    roles: tuple[Role, ...],
+    barriers: tuple[Barrier, ...] = (),
+) -> Program:
+    """A Program of these roles with the units that they use. An SM issues from each of its sub-partitions.
+
+    Seeing a barrier change takes time, and no unit: each role has its lane of `sync`.
+    """
     used = {unit for role in roles for unit in _units(role.script)}
-    lanes = {"issue": machine.sub_partitions}
+    lanes = {"issue": machine.sub_partitions, "sync": len(roles)}
     listed = (Unit(unit, kind, lanes.get(unit, 1)) for unit, kind in UNIT_CLASS.items() if unit in used)
-    return Program(name, tuple(listed), channels, roles)
+    return Program(name, tuple(listed), channels, roles, barriers)
 
 
 def _units(script: Iterable[Op]) -> Iterator[str]:

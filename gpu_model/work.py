@@ -21,6 +21,11 @@ class Use:
         """The op of a role that waits for it."""
         return Run(self.unit, self.cycles, self.label, self.counts)
 
+    def between(self, first: int, last: int, of: int) -> Use:
+        """The part of it from `first` to `last` of `of` equal shares: cycles rounded up, counts that add up exactly."""
+        counts = tuple((name, amount * last // of - amount * first // of) for name, amount in self.counts)
+        return Use(self.unit, -(-self.cycles * (last - first) // of), self.label, counts)
+
 
 @dataclass(frozen=True)
 class Wave:
@@ -42,6 +47,7 @@ class Work:
     held_bytes: operands that a tile keeps from its first step to its last. latency_cycles: from the end of a load's
     transfer to its arrival. accumulators: fp32 values that stay in registers. shared_bytes: of a slot, what the tiles
     of a cluster have in common: the larger operand of a product, where tiles that share it lie side by side.
+    row_blocks: blocks of rows of matrix instructions in a tile, which consumers can share.
     """
 
     name: str
@@ -54,6 +60,7 @@ class Work:
     held_bytes: int = 0
     accumulators: int = 0
     shared_bytes: int = 0
+    row_blocks: int = 1
 
     @cached_property
     def tiles(self) -> int:

@@ -4,8 +4,18 @@ from __future__ import annotations
 
 from gpu_model.fit import uniform
 from gpu_model.machine import Machine
-from gpu_model.price import issue_cycles
-from gpu_model.roles import RING, assemble, compute_step, drain, end_tile, load_step, loop, ramp
+from gpu_model.roles import (
+    RING,
+    assemble,
+    compute_step,
+    computing_cycles,
+    drain,
+    end_tile,
+    load_step,
+    loading_cycles,
+    loop,
+    ramp,
+)
 from gpu_model.schedule import Job
 from gpu_model.work import Choice, CtaDemand, Wave, Work
 from patterns.pipeline.program import Channel, Program, Role
@@ -38,16 +48,16 @@ def stages_needed(issue_cycles: int, transfer_cycles: int, latency_cycles: int, 
 
 def predict(work: Work, choice: Choice, machine: Machine) -> int:
     """Fill once a tile, then the slowest of transfer, issue + compute, and a slot's round trip over all slots."""
-    issue = issue_cycles(machine, choice.loader, work.slot_bytes)
+    issue, step = loading_cycles(work, choice, machine), computing_cycles(work.step, machine)
     ahead = min(choice.slots - 1, work.steps)
     total = machine.kernel_ramp_cycles + machine.kernel_drain_cycles
     for wave in work.waves:
         arrival = issue + wave.load.cycles + work.latency_cycles
-        returns = -(-(arrival + work.step_cycles) // choice.slots) if work.steps > choice.slots else 0
-        period = max(wave.load.cycles, issue + work.step_cycles, returns)
+        returns = -(-(arrival + step) // choice.slots) if work.steps > choice.slots else 0
+        period = max(wave.load.cycles, issue + step, returns)
         # The first step waits for its load, and at least until all loads ahead are issued.
         start = max(arrival, issue * (ahead + 1)) - issue
-        steps = (work.steps - 1) * period + work.step_cycles + issue
+        steps = (work.steps - 1) * period + step + issue
         total += wave.tiles * (start + steps - ahead * issue + work.end_cycles(wave))
     return total
 
@@ -65,7 +75,7 @@ def program(work: Work, choice: Choice, machine: Machine) -> Program:
 
 def _tile(work: Work, wave: Wave, choice: Choice, machine: Machine) -> tuple[Op, ...]:
     ahead = min(choice.slots - 1, work.steps)
-    load, compute = load_step(work, wave, machine, choice), compute_step(work)
+    load, compute = load_step(work, wave, machine, choice), compute_step(work, machine)
     return (
         loop(ahead, load, "prologue")
         + loop(work.steps - ahead, load + compute, "steps")

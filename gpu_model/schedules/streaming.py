@@ -4,8 +4,20 @@ from __future__ import annotations
 
 from gpu_model.fit import specialized
 from gpu_model.machine import Machine
-from gpu_model.price import issue_cycles
-from gpu_model.roles import RING, assemble, compute_step, drain, fed_cycles, load_step, loop, needed, ramp, used_cycles
+from gpu_model.roles import (
+    RING,
+    assemble,
+    compute_step,
+    computing_cycles,
+    drain,
+    fed_cycles,
+    load_step,
+    loading_cycles,
+    loop,
+    needed,
+    ramp,
+    used_cycles,
+)
 from gpu_model.schedule import Job
 from gpu_model.work import Choice, CtaDemand, Work
 from patterns.pipeline.program import Channel, Program, Role
@@ -32,13 +44,13 @@ def demand(work: Work, choice: Choice, machine: Machine) -> CtaDemand:
 
 def predict(work: Work, choice: Choice, machine: Machine) -> int:
     """Fill, then the slowest of loads, computing and stores, then what the last tile still needs."""
-    issue = issue_cycles(machine, choice.loader, work.slot_bytes)
-    used = used_cycles(work, issue, choice.slots, stores=False)
+    issue, step = loading_cycles(work, choice, machine), computing_cycles(work.step, machine)
+    used = used_cycles(work, issue, step, choice.slots, stores=False)
     stored = sum(wave.tiles * wave.store.cycles for wave in work.waves)
     first, last = work.waves[0].load, work.waves[-1].store
     loaded = sum(wave.tiles * work.steps * wave.load.cycles for wave in work.waves)
     shared = loaded + stored if first.unit == last.unit else 0
-    end = work.step_cycles + work.finish_cycles + last.cycles
+    end = step + work.finish_cycles + last.cycles
     stream = max(fed_cycles(work, issue) + end, first.cycles + used + last.cycles, first.cycles + stored, shared)
     return machine.kernel_ramp_cycles + issue + work.latency_cycles + stream + machine.kernel_drain_cycles
 
@@ -51,7 +63,7 @@ def program(work: Work, choice: Choice, machine: Machine) -> Program:
     for wave in work.waves:
         loads += loop(wave.tiles * work.steps, load_step(work, wave, machine, choice), "loads")
         tile = (
-            *loop(work.steps, compute_step(work), "steps"),
+            *loop(work.steps, compute_step(work, machine), "steps"),
             Acquire(RESULTS),
             *needed(*work.finish),
             Commit(RESULTS),

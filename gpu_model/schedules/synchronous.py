@@ -4,8 +4,18 @@ from __future__ import annotations
 
 from gpu_model.fit import uniform
 from gpu_model.machine import Machine
-from gpu_model.price import issue_cycles
-from gpu_model.roles import RING, assemble, compute_step, drain, end_tile, load_step, loop, ramp
+from gpu_model.roles import (
+    RING,
+    assemble,
+    compute_step,
+    computing_cycles,
+    drain,
+    end_tile,
+    load_step,
+    loading_cycles,
+    loop,
+    ramp,
+)
 from gpu_model.schedule import Job
 from gpu_model.work import Choice, CtaDemand, Work
 from patterns.pipeline.program import Channel, Program, Role
@@ -30,7 +40,7 @@ def demand(work: Work, choice: Choice, machine: Machine) -> CtaDemand:
 
 def predict(work: Work, choice: Choice, machine: Machine) -> int:
     """The sum of everything, in cycles: nothing overlaps."""
-    step = issue_cycles(machine, choice.loader, work.slot_bytes) + work.latency_cycles + work.step_cycles
+    step = loading_cycles(work, choice, machine) + work.latency_cycles + computing_cycles(work.step, machine)
     tiles = sum(w.tiles * (work.steps * (step + w.load.cycles) + work.end_cycles(w)) for w in work.waves)
     return machine.kernel_ramp_cycles + tiles + machine.kernel_drain_cycles
 
@@ -39,6 +49,6 @@ def program(work: Work, choice: Choice, machine: Machine) -> Program:
     """One role. A CTA ends with its tile: the next tile's first load waits for this tile's store."""
     script: tuple[Op, ...] = ramp(machine)
     for wave in work.waves:
-        step = load_step(work, wave, machine, choice) + compute_step(work)
+        step = load_step(work, wave, machine, choice) + compute_step(work, machine)
         script += loop(wave.tiles, loop(work.steps, step, "steps") + end_tile(work, wave), "tiles")
     return assemble(work.name, machine, (Channel(RING, 1),), (Role("cta", script + drain(machine)),))

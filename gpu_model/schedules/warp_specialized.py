@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from gpu_model.fit import specialized
 from gpu_model.machine import Machine
-from gpu_model.price import issue_cycles
 from gpu_model.roles import (
     RING,
     assemble,
     compute_step,
+    computing_cycles,
     drain,
     end_tile,
     fed_cycles,
     load_step,
+    loading_cycles,
     loop,
     ramp,
     used_cycles,
@@ -26,12 +27,12 @@ LOADERS = ("tma", "cp_async")
 SERVES: tuple[Job, ...] = ("mm",)
 NEEDS: tuple[str, ...] = ()
 AUTO = True
-WARPGROUPS = (1, 2)
+WARPGROUPS = (1, 2, 3)
 
 
 def slot_counts(most: int) -> tuple[int, ...]:
     """Ring depths to try, fewest first."""
-    return tuple(n for n in (2, 3, 4, 6, 8, 12, 16, 32) if n <= most)
+    return tuple(n for n in (1, 2, 3, 4, 6, 8, 12, 16, 32) if n <= most)
 
 
 def demand(work: Work, choice: Choice, machine: Machine) -> CtaDemand:
@@ -41,9 +42,9 @@ def demand(work: Work, choice: Choice, machine: Machine) -> CtaDemand:
 
 def predict(work: Work, choice: Choice, machine: Machine) -> int:
     """The slower of the stream of loads, which never stops between tiles, and the consumer; plus the fill."""
-    issue = issue_cycles(machine, choice.loader, work.slot_bytes)
-    last = work.step_cycles + work.end_cycles(work.waves[-1])
-    used = work.waves[0].load.cycles + used_cycles(work, issue, choice.slots, stores=True)
+    issue, step = loading_cycles(work, choice, machine), computing_cycles(work.step, machine)
+    last = step + work.end_cycles(work.waves[-1])
+    used = work.waves[0].load.cycles + used_cycles(work, issue, step, choice.slots, stores=True)
     busy = max(used, fed_cycles(work, issue) + last)
     return machine.kernel_ramp_cycles + issue + work.latency_cycles + busy + machine.kernel_drain_cycles
 
@@ -54,6 +55,8 @@ def program(work: Work, choice: Choice, machine: Machine) -> Program:
     consumer: tuple[Op, ...] = ()
     for wave in work.waves:
         producer += loop(wave.tiles * work.steps, load_step(work, wave, machine, choice), "loads")
-        consumer += loop(wave.tiles, loop(work.steps, compute_step(work), "steps") + end_tile(work, wave), "tiles")
+        consumer += loop(
+            wave.tiles, loop(work.steps, compute_step(work, machine), "steps") + end_tile(work, wave), "tiles"
+        )
     roles = (Role("producer", producer), Role("consumer", consumer + drain(machine)))
     return assemble(work.name, machine, (Channel(RING, choice.slots),), roles)

@@ -33,7 +33,7 @@ def test_padding_is_issued_work() -> None:
 
 
 def test_unit_takes_a_cycle_for_each_flop() -> None:
-    assert mma(UNIT, 3, 5, 7, "bf16", count=2) == Mma(420, 420)
+    assert mma(UNIT, 3, 5, 7, "bf16", count=2) == Mma(420, 420, row_blocks=6)
 
 
 def test_a_path_is_as_slow_as_its_slowest_level() -> None:
