@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from gpu_model.cuts import Priced
+from gpu_model.machine import Machine
 from gpu_model.options import Options
 from gpu_model.schedule import AUTO, Job, schedule_named
 from gpu_model.space import Space, whole_reads
@@ -32,6 +33,20 @@ class Chosen:
     def tiles(self) -> int:
         """Tiles of all spaces: CTAs of a kernel that is not persistent."""
         return sum(priced.cut.tiles for priced in self.cuts)
+
+
+@dataclass(frozen=True)
+class Ask:
+    """What is asked of all kernels alike: where they run, and how they are launched.
+
+    gap_cycles: on the device between two kernels. host_cycles: of the host for each of them.
+    """
+
+    machine: Machine
+    schedule: str = AUTO
+    options: Options = field(default_factory=Options)
+    gap_cycles: int = 0
+    host_cycles: int = 0
 
 
 @dataclass(frozen=True)

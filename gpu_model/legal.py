@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from gpu_model.machine import Machine
+from gpu_model.asked import Ask
 from gpu_model.space import spaces_of
 from patterns.graph import Block, Graph, Node
 from patterns.kind import has
@@ -74,7 +74,7 @@ class Grouping:
     """A block's nodes in groups, by name, and the joins that were refused. A policy makes one from another."""
 
     graph: Graph
-    machine: Machine
+    ask: Ask
     edges: Edges
     of: Mapping[str, Group]
     refused: tuple[Refusal, ...] = ()
@@ -152,12 +152,12 @@ class Grouping:
 
     def misfit(self, group: Group) -> str:
         """Why the working set of a group's smallest tile does not fit, '' if it does."""
-        available = self.machine.smem_bytes_per_cta
+        available = self.ask.machine.smem_bytes_per_cta
         if all(has(node, "elementwise") for node in group.nodes):
             return ""  # one element of each operand
         for space in spaces_of(self.graph, group.nodes, group.inside, group.online):
             needed = space.least_bytes()
-            if needed + self.machine.barrier_bytes > available:
+            if needed + self.ask.machine.barrier_bytes > available:
                 return (
                     f"its smallest tile has {needed:,} bytes with {', '.join(space.whole_dims) or 'nothing'} whole, "
                     f"and shared memory holds {available:,}"
@@ -211,15 +211,13 @@ class Grouping:
         return tuple(reversed(path))
 
 
-def separate(graph: Graph, block: Block, machine: Machine) -> Grouping:
+def separate(graph: Graph, block: Block, ask: Ask) -> Grouping:
     """Every node of a block in a group of its own: what a policy starts with."""
     others = {name for other in graph.blocks if other is not block for node in other.nodes for name in node.reads}
     carried = {result for other in graph.blocks for _, result in other.carried}
     shared = {tensor.name for tensor in graph.tensors if tensor.shares}
     edges = Edges(block, frozenset(others | carried | shared | graph.results))
-    return Grouping(
-        graph, machine, edges, {n.name: Group((n,), "one node", (), edges.inside((n,))) for n in block.nodes}
-    )
+    return Grouping(graph, ask, edges, {n.name: Group((n,), "one node", (), edges.inside((n,))) for n in block.nodes})
 
 
 def _who_needs(graph: Graph, tensor: str, inside: Sequence[str]) -> str:

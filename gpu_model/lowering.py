@@ -3,36 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
-from gpu_model.asked import Asked
+from gpu_model.asked import Ask
 from gpu_model.call import call_of, combine_call
-from gpu_model.choose import choose
-from gpu_model.combine import choose_parts
 from gpu_model.launch import launch_cost
+from gpu_model.layout import lay_out
 from gpu_model.legal import Group
 from gpu_model.machine import Machine
-from gpu_model.options import Options, options_of
+from gpu_model.options import options_of
 from gpu_model.policy import kernels, policy_named
 from gpu_model.rates import rates
 from gpu_model.schedule import AUTO, check_schedule
-from gpu_model.space import spaces_of
 from patterns.errors import DoesNotFit, UserError
 from patterns.graph import Block, Graph
-from patterns.kind import has
-from patterns.plan import Call, Plan
+from patterns.plan import Call, LaunchCost, Plan
 from patterns.room import held_bytes, no_room
 from patterns.units import cycles_of_ps
-
-
-@dataclass(frozen=True)
-class _Ask:
-    """What a user asks of all kernels alike."""
-
-    machine: Machine
-    schedule: str
-    options: Options
-    gap_cycles: int
 
 
 def lower(
@@ -53,11 +39,11 @@ def lower(
     # 1. Names and options first: a mistake in them is told before any work.
     check_schedule(schedule, machine)
     how, cost = policy_named(policy), launch_cost(launch, machine)
-    ask = _Ask(machine, schedule, options_of(options or {}), cycles_of_ps(cost.device_ps, machine.clock_hz))
+    ask = Ask(machine, schedule, options_of(options or {}), *_launch_cycles(cost, machine))
     # 2. The graph must fit the memory.
     warnings = [*_too_large(graph, machine, members)]
     # 3. Fuse each block's nodes into kernels.
-    fused = [(block, *kernels(graph, block, machine, how)) for block in graph.blocks]
+    fused = [(block, *kernels(graph, block, ask, how)) for block in graph.blocks]
     # 4. Lay each kernel out, and launch it as often as its block is run.
     laid_out = [_calls(graph, block, group, ask) for block, groups, _ in fused for group in groups]
     calls = tuple(call for calls, _ in laid_out for call in calls)
@@ -77,34 +63,20 @@ def lower(
     )
 
 
-def _calls(graph: Graph, block: Block, group: Group, ask: _Ask) -> tuple[list[Call], list[str]]:
+def _calls(graph: Graph, block: Block, group: Group, ask: Ask) -> tuple[list[Call], list[str]]:
     """A kernel's call, and that of the kernel which puts its parts together if it has some; and warnings."""
-    name = call_name(block, group)
-    asked = Asked(
-        what=name,
-        spaces=spaces_of(graph, group.nodes, group.inside, group.online),
-        schedule=ask.schedule,
-        options=ask.options,
-        members=_members(graph, group),
-        online=bool(group.online),
-    )
-    chosen, combine = (
-        choose_parts(asked, ask.machine, ask.gap_cycles) if asked.online else (choose(asked, ask.machine), None)
-    )
-    call = call_of(name, block, group, chosen, asked.members, ask.machine)
-    calls = [call] if combine is None else [call, combine_call(f"{name}.combine", block, call, combine, ask.machine)]
+    laid_out = lay_out(graph, block, group, ask)
+    asked, chosen, combine, machine = laid_out.asked, laid_out.chosen, laid_out.combine, ask.machine
+    call = call_of(asked.what, block, group, chosen, asked.members, machine)
+    calls = [call]
+    if combine is not None:
+        calls.append(combine_call(f"{asked.what}.combine", block, call, combine, machine))
     return calls, [str(chosen.misfit)] if chosen.misfit else []
 
 
-def call_name(block: Block, group: Group) -> str:
-    """Block and nodes of a kernel: the first and the last name, or the only one."""
-    first, last = group.names[0], group.names[-1]
-    return f"{block.name}.{first}" if first == last else f"{block.name}.{first}..{last}"
-
-
-def _members(graph: Graph, group: Group) -> int:
-    """GPUs that the kernel's collective sums over: the extent that it names; 1 if it has none."""
-    return max((graph.sizes[node.along] for node in group.nodes if has(node, "communicates")), default=1)
+def _launch_cycles(cost: LaunchCost, machine: Machine) -> tuple[int, int]:
+    """Of the device between two kernels, and of the host for each."""
+    return cycles_of_ps(cost.device_ps, machine.clock_hz), cycles_of_ps(cost.host_ps, machine.clock_hz)
 
 
 def _too_large(graph: Graph, machine: Machine, members: int) -> Iterator[str]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol, cast
 
+from gpu_model.asked import Ask
 from gpu_model.legal import Group, Grouping, separate
-from gpu_model.machine import Machine
 from patterns.graph import Block, Graph
 from patterns.order import in_order
 from patterns.plan import Refusal
@@ -33,17 +33,16 @@ def policy_named(name: str) -> Policy:
     return cast(Policy, load_module(POLICIES, name, "policy"))
 
 
-def kernels(
-    graph: Graph, block: Block, machine: Machine, policy: Policy
-) -> tuple[tuple[Group, ...], tuple[Refusal, ...]]:
+def kernels(graph: Graph, block: Block, ask: Ask, policy: Policy) -> tuple[tuple[Group, ...], tuple[Refusal, ...]]:
     """A block's kernels in an order in which they can run, and the joins that were refused and did not come later."""
-    grouping = policy.fuse(separate(graph, block, machine))
+    grouping = policy.fuse(separate(graph, block, ask))
     together = {name: group for group in grouping.groups() for name in group.names}
     refused = (r for r in grouping.refused if any(together[name] is not together[r.nodes[0]] for name in r.nodes))
-    return _ordered(grouping), tuple(dict.fromkeys(refused))
+    return ordered(grouping), tuple(dict.fromkeys(refused))
 
 
-def _ordered(grouping: Grouping) -> tuple[Group, ...]:
+def ordered(grouping: Grouping) -> tuple[Group, ...]:
+    """The groups of a block in an order in which they can run."""
     by_name = {group.names[0]: group for group in grouping.groups()}
     needs = {}
     for name, group in by_name.items():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpu_model import load_machine, lower, policy_names
+from gpu_model.asked import Ask
 from gpu_model.legal import separate
 from patterns.graph import Graph
 from patterns.library import workload
@@ -133,7 +134,7 @@ nodes:
   b2: {kind: reduce, fn: sum, reads: [z], over: [m]}
   y: {kind: map, fn: exp, reads: [b2]}
 """)
-    alone = separate(graph, graph.blocks[0], H100)
+    alone = separate(graph, graph.blocks[0], Ask(H100))
     together = alone.join((alone.of["a"], alone.of["y"]), "test")
     assert together.of["a"] is together.of["y"]
     first = alone.join((alone.of["u"], alone.of["b2"]), "test")

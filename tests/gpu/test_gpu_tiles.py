@@ -8,6 +8,7 @@ from random import Random
 import pytest
 
 from gpu_model import load_machine, lower, policy_names
+from gpu_model.asked import Ask
 from gpu_model.assign import Transfers, waves
 from gpu_model.policy import kernels, policy_named
 from gpu_model.price import Transfer
@@ -198,7 +199,7 @@ def test_the_share_of_a_transfer_is_exact() -> None:
 def test_kernels_move_what_crosses_the_border_of_their_nodes(name: str, policy: str) -> None:
     graph = workload(name)
     for block in graph.blocks:
-        for group in kernels(graph, block, H100, policy_named(policy))[0]:
+        for group in kernels(graph, block, Ask(H100), policy_named(policy))[0]:
             spaces = spaces_of(graph, group.nodes, group.inside, group.online)
             traffic = group_traffic(graph, block.name, group.names)
             assert whole_reads(spaces) == dict(traffic.reads)

@@ -1,0 +1,58 @@
+"""A group of nodes laid out: its spaces in tiles with a schedule, in one kernel or in parts with one that combines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gpu_model.asked import Ask, Asked, Chosen
+from gpu_model.choose import choose
+from gpu_model.combine import Combine, choose_parts
+from gpu_model.legal import Group
+from gpu_model.space import spaces_of
+from patterns.graph import Block, Graph
+from patterns.kind import has
+
+
+@dataclass(frozen=True)
+class LaidOut:
+    """A kernel as it will run, and the one that puts its parts together (None: it has none)."""
+
+    asked: Asked
+    chosen: Chosen
+    combine: Combine | None
+
+    @property
+    def launches(self) -> int:
+        """Kernels that it is."""
+        return 1 if self.combine is None else 2
+
+    @property
+    def predicted_cycles(self) -> int:
+        """Of its kernels, without the gaps before them."""
+        return self.chosen.predicted_cycles + (self.combine.predicted_cycles if self.combine else 0)
+
+
+def lay_out(graph: Graph, block: Block, group: Group, ask: Ask) -> LaidOut:
+    """The fastest predicted. Raises DoesNotFit where none fits."""
+    asked = Asked(
+        what=call_name(block, group),
+        spaces=spaces_of(graph, group.nodes, group.inside, group.online),
+        schedule=ask.schedule,
+        options=ask.options,
+        members=_members(graph, group),
+        online=bool(group.online),
+    )
+    if asked.online:
+        return LaidOut(asked, *choose_parts(asked, ask.machine, ask.gap_cycles))
+    return LaidOut(asked, choose(asked, ask.machine), None)
+
+
+def call_name(block: Block, group: Group) -> str:
+    """Block and nodes of a kernel: the first and the last name, or the only one."""
+    first, last = group.names[0], group.names[-1]
+    return f"{block.name}.{first}" if first == last else f"{block.name}.{first}..{last}"
+
+
+def _members(graph: Graph, group: Group) -> int:
+    """GPUs that the kernel's collective sums over: the extent that it names; 1 if it has none."""
+    return max((graph.sizes[node.along] for node in group.nodes if has(node, "communicates")), default=1)
