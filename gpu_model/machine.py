@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from importlib.resources.abc import Traversable
 from typing import Literal
 
 from patterns.parameters import Parameters, read_parameters
@@ -22,6 +23,7 @@ FEATURES = (
     "pdl",
     "tmem",
     "tcgen05",
+    "bf16",
     "fp8",
     "fp4",
 )
@@ -44,7 +46,7 @@ class Machine:
     stream_launch_ps: of one launch, on the host. graph_launch_ps: of a whole graph, on the host. launch_gap_ps: on the
     device between two kernels. fit: whether a plan that does not fit is refused or only warned about.
     features: what its instruction set has, see FEATURES; schedules and loaders name those that they need.
-    tmem_columns: of tensor memory, 128 lanes of 4 bytes each. mma_commit_cycles: from the end of an asynchronous MMA to
+    tmem_columns: of tensor memory, 128 lanes of 4 bytes each; 0 where there is none. mma_commit_cycles: from the end of an asynchronous MMA to
     its arrival at a barrier. remote_arrive_cycles: from an arrival at a barrier of another CTA of the cluster until it
     is seen there. cluster_barrier_cycles: all CTAs of a cluster meeting. named_barrier_cycles: warps of a CTA meeting.
     most_clusters: by the size of a cluster, how many are resident at once, one CTA an SM, where that is measured.
@@ -91,7 +93,7 @@ class Machine:
     registers_beside_accumulators: int
     smem_bytes: int
     smem_bytes_per_cta: int
-    smem_reserved_bytes: int
+    smem_reserved_bytes: int = field(metadata={"zero": True})
     smem_granularity_bytes: int
     barrier_bytes: int
     threads_per_sm: int
@@ -113,9 +115,12 @@ class Machine:
 
     @cached_property
     def flops_per_cycle(self) -> Mapping[str, int]:
-        """Matrix FLOP per cycle of an SM by the dtype of the operands; others are multiplied as tf32."""
+        """Matrix FLOP per cycle of an SM by the dtype of the operands; others are multiplied as tf32.
+
+        Floats of a type that it does not multiply are converted to fp16 on their way.
+        """
         bf16, fp8 = self.bf16_flops_per_cycle, self.fp8_flops_per_cycle
-        return {"bf16": bf16, "fp16": bf16, "fp8": fp8, "int8": fp8}
+        return {"bf16": bf16, "fp16": bf16, "fp8": fp8 if "fp8" in self.features else bf16, "int8": fp8}
 
     @cached_property
     def hbm_achieved_bytes_per_s(self) -> int:
@@ -135,4 +140,8 @@ def load_machine(name: str, overrides: Mapping[str, str] | None = None) -> Machi
 
 def read_machine(name: str, overrides: Mapping[str, str] | None = None) -> Parameters[Machine]:
     """A machine's numbers with where each is from. Raises UnknownName, SpecError."""
-    return read_parameters(data_file(MACHINES, name, ".yaml", "GPU"), Machine, overrides)
+    return read_parameters(_file_of(name), Machine, overrides, _file_of)
+
+
+def _file_of(name: str) -> Traversable:
+    return data_file(MACHINES, name, ".yaml", "GPU")

@@ -3,13 +3,14 @@
 A field's unit follows from its name (units.py), its range too:
 rates, clocks, sizes in bytes and plain counts are greater than 0; costs (cycles, s, ps, joules, watts) are at least 0;
 names that end in `_efficiency`, `_fraction` or `_share` are greater than 0 and at most 1. A dataclass field with
-`metadata={"zero": True}` may be 0 where its name alone says otherwise.
+`metadata={"zero": True}` may be 0 where its name alone says otherwise. `like: NAME` at the top takes what a file leaves
+out from another machine's file, with its sources.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import MISSING, Field, dataclass, fields
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, Field, dataclass, fields, replace
 from functools import cached_property
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -22,6 +23,7 @@ from patterns.yaml_tree import Path as DataPath
 
 COMMAND_LINE = "set on the command line"
 _KEYS = ("value", "source", "note", "alternatives")
+_LIKE = "like"
 
 
 class _Dataclass(Protocol):
@@ -64,21 +66,26 @@ class Parameters(Generic[Values]):
 
 
 def read_parameters(
-    file: Path | Traversable, cls: type[Values], overrides: Mapping[str, str] | None = None
+    file: Path | Traversable,
+    cls: type[Values],
+    overrides: Mapping[str, str] | None = None,
+    file_of: Callable[[str], Path | Traversable] | None = None,
 ) -> Parameters[Values]:
     """The parameters in a file as an instance of `cls`, a flat frozen dataclass.
+
+    file_of: the file of the machine that `like` names; without it, files name none.
 
     Fields are int, float, str, bool, Literal, a tuple of these, or a tuple of (name, value) pairs, which files write
     as a mapping. A field with a default may be left out. overrides: value by field name, as text with its unit.
     Raises SpecError with every mistake of the file, UnknownName for an override of no field.
     """
-    document = load_file(file)
+    document, taken = _with_base(load_file(file), cls, file_of)
     known = {field.name: field for field in fields(cls)}
     for name in overrides or {}:
         if name not in known:
             raise UnknownName("parameter", name, known)
     mistakes: list[Mistake] = []
-    origins = _origins(document, cls, known, mistakes)
+    origins = _origins(document, cls, known, mistakes, taken)
     document.refuse(mistakes)
     for name, text in (overrides or {}).items():
         origins[name] = Origin(name, _overridden(cls, known[name], str(text)))
@@ -86,8 +93,27 @@ def read_parameters(
     return Parameters(cls(**{origin.field: origin.used.value for origin in in_order}), in_order)
 
 
+def _with_base(
+    document: Document, cls: type[Values], file_of: Callable[[str], Path | Traversable] | None
+) -> tuple[Document, Mapping[str, Origin]]:
+    """The document without `like`, and what it takes from the machine that this names. One that is like no other."""
+    data = document.data
+    if file_of is None or not isinstance(data, dict) or _LIKE not in data:
+        return document, {}
+    name = data[_LIKE]
+    if not isinstance(name, str) or isinstance(base := load_file(file_of(name)).data, dict) and _LIKE in base:
+        document.refuse([document.at((_LIKE,), "the name of a machine that is like no other is due")])
+    origins = read_parameters(file_of(str(name)), cls).origins
+    own = {key: value for key, value in data.items() if key != _LIKE}
+    return replace(document, data=own), {origin.field: origin for origin in origins}
+
+
 def _origins(
-    document: Document, cls: type, known: Mapping[str, Field[Any]], mistakes: list[Mistake]
+    document: Document,
+    cls: type,
+    known: Mapping[str, Field[Any]],
+    mistakes: list[Mistake],
+    taken: Mapping[str, Origin],
 ) -> dict[str, Origin]:
     data = document.data
     if not isinstance(data, dict):
@@ -105,6 +131,8 @@ def _origins(
             reading = Reading(document, hints[name], field)
             origins[name] = _origin(reading, (name,), data[name])
             mistakes += reading.mistakes
+        elif name in taken:
+            origins[name] = taken[name]
         elif field.default is not MISSING:
             default = Published(field.default, str(field.default), "not in the file: the default")
             origins[name] = Origin(name, default)
