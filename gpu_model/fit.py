@@ -108,11 +108,16 @@ def uniform(work: Work, choice: Choice, machine: Machine) -> CtaDemand:
 
 
 def specialized(work: Work, choice: Choice, machine: Machine) -> CtaDemand:
-    """A producer warpgroup with few registers, and a consumer of `choice.warpgroups`."""
+    """A producer warpgroup with few registers, and a consumer of `choice.warpgroups`.
+
+    Without setmaxnreg all threads have as many registers as the consumer needs.
+    """
     threads = choice.warpgroups * WARPGROUP
-    producer = RoleDemand("producer", WARPGROUP, PRODUCER_REGISTERS)
-    consumer = RoleDemand("consumer", threads, _registers(work, threads, machine))
-    return CtaDemand((producer, consumer), _ring(work, choice, machine), setmaxnreg=True)
+    registers = _registers(work, threads, machine)
+    moves = "setmaxnreg" in machine.features
+    producer = RoleDemand("producer", WARPGROUP, PRODUCER_REGISTERS if moves else registers)
+    consumer = RoleDemand("consumer", threads, registers)
+    return CtaDemand((producer, consumer), _ring(work, choice, machine), setmaxnreg=moves)
 
 
 def _registers(work: Work, threads: int, machine: Machine) -> int:

@@ -35,6 +35,11 @@ def loader_named(name: str) -> Loader:
     return cast(Loader, load_module(LOADERS, name, "loader"))
 
 
+def loaders_there(known: tuple[str, ...], machine: Machine) -> tuple[str, ...]:
+    """Of some loaders, those that the machine has the features for."""
+    return tuple(name for name in known if set(loader_named(name).NEEDS) <= set(machine.features))
+
+
 def usable_loaders(schedule: str, known: tuple[str, ...], asked: str | None, machine: Machine) -> tuple[str, ...]:
     """Of the loaders that a schedule knows, those that the machine has; only the one asked for, if one is.
 
@@ -42,7 +47,7 @@ def usable_loaders(schedule: str, known: tuple[str, ...], asked: str | None, mac
     """
     if asked is not None and asked not in known:
         raise UnknownName(f"loader of {schedule}", asked, known)
-    usable = tuple(name for name in known if set(loader_named(name).NEEDS) <= set(machine.features))
+    usable = loaders_there(known, machine)
     wanted = (asked,) if asked is not None else known
     found = tuple(name for name in wanted if name in usable)
     if not found:

@@ -10,6 +10,7 @@ from gpu_model.launch import launch_cost
 from gpu_model.layout import lay_out
 from gpu_model.legal import Group
 from gpu_model.machine import Machine
+from gpu_model.operand_types import converted
 from gpu_model.options import options_of
 from gpu_model.policy import kernels, policy_named
 from gpu_model.rates import rates
@@ -40,8 +41,8 @@ def lower(
     check_schedule(schedule, machine)
     how, cost = policy_named(policy), launch_cost(launch, machine)
     ask = Ask(machine, schedule, options_of(options or {}), *_launch_cycles(cost, machine))
-    # 2. The graph must fit the memory.
-    warnings = [*_too_large(graph, machine, members)]
+    # 2. The graph must fit the memory, and should be of types that the machine multiplies.
+    warnings = [*_too_large(graph, machine, members), *converted(graph, machine)]
     # 3. Fuse each block's nodes into kernels.
     fused = [(block, *kernels(graph, block, ask, how)) for block in graph.blocks]
     # 4. Lay each kernel out, and launch it as often as its block is run.

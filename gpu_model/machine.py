@@ -46,9 +46,10 @@ class Machine:
     stream_launch_ps: of one launch, on the host. graph_launch_ps: of a whole graph, on the host. launch_gap_ps: on the
     device between two kernels. fit: whether a plan that does not fit is refused or only warned about.
     features: what its instruction set has, see FEATURES; schedules and loaders name those that they need.
-    tmem_columns: of tensor memory, 128 lanes of 4 bytes each; 0 where there is none. mma_commit_cycles: from the end of an asynchronous MMA to
-    its arrival at a barrier. remote_arrive_cycles: from an arrival at a barrier of another CTA of the cluster until it
-    is seen there. cluster_barrier_cycles: all CTAs of a cluster meeting. named_barrier_cycles: warps of a CTA meeting.
+    tmem_columns: of tensor memory, 128 lanes of 4 bytes each; 0 where there is none.
+    mma_commit_cycles: from the end of an asynchronous MMA to its arrival at a barrier. remote_arrive_cycles: from an
+    arrival at a barrier of another CTA of the cluster until it is seen there. cluster_barrier_cycles: all CTAs of a
+    cluster meeting. named_barrier_cycles: warps of a CTA meeting.
     most_clusters: by the size of a cluster, how many are resident at once, one CTA an SM, where that is measured.
     """
 

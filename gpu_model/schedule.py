@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, Protocol, cast
 
+from gpu_model.loader import loaders_there
 from gpu_model.machine import Machine
 from gpu_model.work import Choice, CtaDemand, Work
 from patterns.errors import UnknownName, UserError
@@ -78,11 +79,17 @@ def check_schedule(name: str, machine: Machine) -> None:
         raise UnknownName("schedule", name, schedule_names())
     if name == AUTO:
         return
-    missing = [feature for feature in schedule_named(name).NEEDS if feature not in machine.features]
+    if not _runs(name, machine):
+        raise UserError(f"schedule {name} needs {_missing(name, machine)}{_instead(name, machine)}")
+
+
+def _missing(name: str, machine: Machine) -> str:
+    """Features that a schedule needs and the machine lacks, or else loaders of which it has none."""
+    schedule = schedule_named(name)
+    missing = [feature for feature in schedule.NEEDS if feature not in machine.features]
     if missing:
-        raise UserError(
-            f"schedule {name} needs {', '.join(missing)}, which {machine.name} lacks{_instead(name, machine)}"
-        )
+        return f"{', '.join(missing)}, which {machine.name} lacks"
+    return f"one of the loaders {', '.join(schedule.LOADERS)}, and {machine.name} has none of them"
 
 
 def _instead(name: str, machine: Machine) -> str:
@@ -100,7 +107,8 @@ def _instead(name: str, machine: Machine) -> str:
 
 
 def _runs(name: str, machine: Machine) -> bool:
-    return set(schedule_named(name).NEEDS) <= set(machine.features)
+    schedule = schedule_named(name)
+    return set(schedule.NEEDS) <= set(machine.features) and bool(loaders_there(schedule.LOADERS, machine))
 
 
 def tried(name: str, job: Job, machine: Machine) -> tuple[str, ...]:

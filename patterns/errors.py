@@ -67,9 +67,10 @@ _COMPARED_LETTERS = 60
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """' (did you mean X?)' for the nearest known name, else ''."""
+    """' (did you mean X?)' for the nearest known name, of those that begin with it if some do, else ''."""
     if len(name) > _COMPARED_LETTERS:
         return ""
     compared = [other for other in islice(known, _COMPARED_NAMES) if len(other) <= _COMPARED_LETTERS]
-    close = get_close_matches(name, compared, n=1, cutoff=0.6)
+    longer = [other for other in compared if name and other.startswith(name)]
+    close = get_close_matches(name, longer or compared, n=1, cutoff=0.6)
     return f" (did you mean {close[0]!r}?)" if close else ""

@@ -101,8 +101,13 @@ def _with_base(
     if file_of is None or not isinstance(data, dict) or _LIKE not in data:
         return document, {}
     name = data[_LIKE]
-    if not isinstance(name, str) or isinstance(base := load_file(file_of(name)).data, dict) and _LIKE in base:
-        document.refuse([document.at((_LIKE,), "the name of a machine that is like no other is due")])
+    try:
+        base = load_file(file_of(str(name)))
+    except UnknownName as error:
+        document.refuse([document.at((_LIKE,), str(error))])
+        raise
+    if isinstance(base.data, dict) and _LIKE in base.data:
+        document.refuse([document.at((_LIKE,), f"{name} is itself like another machine: name that one")])
     origins = read_parameters(file_of(str(name)), cls).origins
     own = {key: value for key, value in data.items() if key != _LIKE}
     return replace(document, data=own), {origin.field: origin for origin in origins}

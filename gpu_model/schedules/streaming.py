@@ -23,7 +23,7 @@ from gpu_model.work import Choice, CtaDemand, Work
 from patterns.pipeline.program import Channel, Program, Role
 from patterns.pipeline.script import Acquire, Commit, Op, Release, Wait
 
-LOADERS = ("tma", "cp_async")
+LOADERS = ("tma", "cp_async", "registers")
 SERVES: tuple[Job, ...] = ("stream", "online")
 NEEDS: tuple[str, ...] = ()
 AUTO = True

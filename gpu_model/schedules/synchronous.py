@@ -21,7 +21,7 @@ from gpu_model.work import Choice, CtaDemand, Work
 from patterns.pipeline.program import Channel, Program, Role
 from patterns.pipeline.script import Op
 
-LOADERS = ("cp_async", "tma")
+LOADERS = ("cp_async", "tma", "registers")
 SERVES: tuple[Job, ...] = ("mm",)
 NEEDS: tuple[str, ...] = ()
 AUTO = True

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, asdict, fields
 
 import pytest
 
-from gpu_model import Machine, load_machine, machine_names
+from gpu_model import Machine, load_machine, lower, machine_names
 from gpu_model.machine import read_machine
 from gpu_model.rates import rates
-from patterns.errors import SpecError, UnknownName
+from patterns.errors import SpecError, UnknownName, UserError
 from patterns.library import workload
+from patterns.pipeline.simulate import simulate
 
 
 def test_names() -> None:
-    assert machine_names() == ("h100_sxm", "lecture_sm", "unit")
+    real = ("a100_sxm", "b200", "h100_pcie", "h100_sxm", "h200")
+    assert machine_names() == (*real, "lecture_sm", "unit", "v100")
 
 
 @pytest.mark.parametrize("name", machine_names())
@@ -64,5 +66,55 @@ def test_overrides_are_read_with_units() -> None:
 
 
 def test_unknown_machine() -> None:
-    with pytest.raises(UnknownName, match=r"unknown GPU 'h100' .did you mean 'h100_sxm'.*there is: h100_sxm, lecture"):
+    with pytest.raises(UnknownName, match=r"unknown GPU 'h100' .did you mean 'h100_sxm'.*there is: a100_sxm, b2"):
         load_machine("h100")
+
+
+# Dense peaks as published, TFLOP/s: datasheets and their reprints.
+DENSE = {
+    "v100": {"fp16": 125},
+    "a100_sxm": {"bf16": 312, "int8": 624},
+    "h100_sxm": {"bf16": 989.4, "fp8": 1978.9},
+    "h100_pcie": {"bf16": 756.5, "fp8": 1513},
+    "h200": {"bf16": 989, "fp8": 1978},
+    "b200": {"bf16": 2250, "fp8": 4500},
+}
+
+
+@pytest.mark.parametrize("name", DENSE)
+def test_real_machines_reproduce_their_dense_peaks(name: str) -> None:
+    machine = load_machine(name)
+    for dtype, peak in DENSE[name].items():
+        assert machine.flops_per_cycle[dtype] * machine.sm_count * machine.clock_hz == pytest.approx(
+            peak * 1e12, rel=3e-3
+        )
+
+
+def test_an_h200_is_an_h100_with_other_memory() -> None:
+    h100, h200 = (dict(asdict(load_machine(name))) for name in ("h100_sxm", "h200"))
+    assert {name for name in h100 if h100[name] != h200[name]} == {"hbm_bytes", "hbm_bytes_per_s", "name"}
+
+
+@pytest.mark.parametrize("name", [*DENSE, "lecture_sm", "unit"])
+@pytest.mark.parametrize("graph", ["gemm", "attention", "softmax"])
+def test_every_machine_runs_every_sort_of_kernel(name: str, graph: str) -> None:
+    plan = lower(workload(graph), load_machine(name))
+    assert all(simulate(call.program).total_cycles for call in plan.calls)
+
+
+@pytest.mark.parametrize(("name", "features"), [("v100", {"cp_async", "tma", "bf16"}), ("a100_sxm", {"tma", "fp8"})])
+def test_older_machines_lack_what_came_later(name: str, features: set[str]) -> None:
+    assert not features & set(load_machine(name).features)
+
+
+def test_a_schedule_without_any_loader_is_refused_with_one_that_has_some() -> None:
+    with pytest.raises(UserError, match=r"multistage needs one of the loaders .*v100 has none of them; .* works there"):
+        lower(workload("gemm"), load_machine("v100"), schedule="multistage")
+
+
+def test_operands_that_a_machine_does_not_multiply_are_told() -> None:
+    v100 = lower(workload("gemm"), load_machine("v100"))
+    assert "v100 does not multiply bf16: its products are priced at the rate of fp16" in v100.warnings
+    assert not lower(workload("gemm"), load_machine("a100_sxm")).warnings
+    a100 = load_machine("a100_sxm")
+    assert a100.flops_per_cycle["fp8"] == a100.flops_per_cycle["bf16"] == a100.flops_per_cycle["int8"] // 2

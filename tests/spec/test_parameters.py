@@ -130,3 +130,34 @@ def test_any_value_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, 
         except UserError:
             continue
         assert getattr(values, name) is not None
+
+
+def like(text: str, folder: Path) -> Parameters[Machine]:
+    (folder / "machine.yaml").write_text(text, encoding="utf-8")
+
+    def file_of(name: str) -> Path:
+        if name not in ("other", "second"):
+            raise UnknownName("machine", name, ("other", "second"))
+        return folder / f"{name}.yaml"
+
+    return read_parameters(folder / "machine.yaml", Machine, None, file_of)
+
+
+def test_a_machine_like_another_takes_what_it_leaves_out(tmp_path: Path) -> None:
+    (tmp_path / "other.yaml").write_text(TEXT, encoding="utf-8")
+    found = like("like: other\ncores: {value: 12, source: counted}\n", tmp_path)
+    assert (found.values.cores, found.values.clock_hz) == (12, 1_830_000_000)
+    sources = dict(found.sources)
+    assert (sources["cores"], sources["clock_hz"]) == ("counted", "lecture")
+    assert next(o for o in found.origins if o.field == "hbm_bytes_per_s").alternatives
+
+
+def test_a_machine_is_like_one_that_there_is_and_that_is_like_no_other(tmp_path: Path) -> None:
+    (tmp_path / "other.yaml").write_text(TEXT, encoding="utf-8")
+    (tmp_path / "second.yaml").write_text("like: other\n", encoding="utf-8")
+    with pytest.raises(SpecError, match=r"machine.yaml:1:7: like: unknown machine 'othe' .did you mean 'other'"):
+        like("like: othe\n", tmp_path)
+    with pytest.raises(SpecError, match=r"machine.yaml:1:7: like: second is itself like another machine"):
+        like("like: second\n", tmp_path)
+    with pytest.raises(SpecError, match="unknown parameter 'like'"):
+        read("like: other\n" + TEXT, tmp_path)
