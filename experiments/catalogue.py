@@ -54,6 +54,12 @@ def schedules() -> list[Entry]:
     ]
 
 
+def launches() -> list[Entry]:
+    """Ways to launch the GPU's kernels: the files of their folder."""
+    folder = "gpu_model.launches"
+    return [Entry(name, about_module(f"{folder}.{name}").removeprefix(f"{name}: ")) for name in modules(folder)]
+
+
 def kinds() -> list[Entry]:
     """Pattern kinds: what each is, and how a node of it is written."""
     from patterns.kind import kind_named, kind_names
@@ -77,6 +83,7 @@ SECTION_ENTRIES: Mapping[str, Callable[[], list[Entry]]] = {
     "graphs": graphs,
     "policies": policies,
     "schedules": schedules,
+    "launches": launches,
     "kinds": kinds,
     "studies": studies,
 }

@@ -80,7 +80,7 @@ mapping_options = stacked(
         "--launch",
         default="stream",
         show_default=True,
-        help="How the GPU's host launches kernels: stream (one by one), graph (replayed).",
+        help="How the GPU's kernels are launched; `patternloom list launches` tells of each.",
     ),
     click.option(
         "--orchestration",

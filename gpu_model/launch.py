@@ -1,34 +1,46 @@
-"""What launching kernels costs: on the host, and on the device between two kernels."""
+"""What a way to launch is: a file in launches/ with these names. The file's name is the mode's."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from typing import Protocol, cast
 
 from gpu_model.machine import Machine
-from patterns.errors import UnknownName
+from patterns.errors import UserError
 from patterns.plan import LaunchCost
+from patterns.plugin import load_module, modules
+
+LAUNCHES = "gpu_model.launches"
 
 
-def _stream(machine: Machine) -> LaunchCost:
-    """One launch for each kernel. The host runs ahead, so its cost is exposed only where kernels are shorter."""
-    return LaunchCost("stream", 0, machine.stream_launch_ps, machine.launch_gap_ps, machine.launch_queue_depth)
+class LaunchMode(Protocol):
+    """NEEDS: features of the machine that it cannot do without."""
 
+    NEEDS: tuple[str, ...]
 
-def _graph(machine: Machine) -> LaunchCost:
-    """One launch for the whole graph; every node still waits for the end of the one before, and for the gap."""
-    return LaunchCost("graph", machine.graph_launch_ps, 0, machine.launch_gap_ps, machine.launch_queue_depth)
+    def cost(self, machine: Machine) -> LaunchCost:
+        """What starting kernels costs, on the host and on the device."""
 
-
-LAUNCHES: Mapping[str, Callable[[Machine], LaunchCost]] = {"stream": _stream, "graph": _graph}
+    def inside(self, machine: Machine) -> Machine:
+        """The machine as a kernel that is started so sees it: what its own start and end still cost."""
 
 
 def launch_names() -> tuple[str, ...]:
     """Ways to launch."""
-    return tuple(LAUNCHES)
+    return modules(LAUNCHES)
+
+
+def launch_named(name: str, machine: Machine) -> LaunchMode:
+    """The way to launch called `name`. Raises UnknownName, and UserError where the machine lacks a feature."""
+    mode = cast(LaunchMode, load_module(LAUNCHES, name, "launch"))
+    missing = [feature for feature in mode.NEEDS if feature not in machine.features]
+    if missing:
+        able = [other for other in launch_names() if not cast(LaunchMode, load_module(LAUNCHES, other, "launch")).NEEDS]
+        raise UserError(
+            f"launch {name} needs {', '.join(missing)}, which {machine.name} lacks; {', '.join(able)} work there"
+        )
+    return mode
 
 
 def launch_cost(name: str, machine: Machine) -> LaunchCost:
-    """The cost of launching on a machine. Raises UnknownName."""
-    if name not in LAUNCHES:
-        raise UnknownName("launch", name, LAUNCHES)
-    return LAUNCHES[name](machine)
+    """The cost of launching on a machine. Raises UnknownName, UserError."""
+    return launch_named(name, machine).cost(machine)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from gpu_model.asked import Ask
 from gpu_model.call import call_of, combine_call
-from gpu_model.launch import launch_cost
+from gpu_model.launch import launch_named
 from gpu_model.layout import lay_out
 from gpu_model.legal import Group
 from gpu_model.machine import Machine
@@ -39,8 +39,8 @@ def lower(
     """
     # 1. Names and options first: a mistake in them is told before any work.
     check_schedule(schedule, machine)
-    how, cost = policy_named(policy), launch_cost(launch, machine)
-    ask = Ask(machine, schedule, options_of(options or {}), *_launch_cycles(cost, machine))
+    how, mode = policy_named(policy), launch_named(launch, machine)
+    ask = Ask(mode.inside(machine), schedule, options_of(options or {}), *_launch_cycles(mode.cost(machine), machine))
     # 2. The graph must fit the memory, and should be of types that the machine multiplies.
     warnings = [*_too_large(graph, machine, members), *converted(graph, machine)]
     # 3. Fuse each block's nodes into kernels.
@@ -57,7 +57,7 @@ def lower(
         members=members,
         graph=graph,
         calls=calls,
-        launch=cost,
+        launch=mode.cost(machine),
         rates=rates(graph, machine),
         refusals=tuple(refusal for _, _, refused in fused for refusal in refused),
         warnings=tuple(dict.fromkeys(warnings)),

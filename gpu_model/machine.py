@@ -44,7 +44,8 @@ class Machine:
     to the first instruction that may use it. smem_write_bytes_per_cycle: from registers into shared memory.
     kernel_ramp_cycles, kernel_drain_cycles: inside a kernel before its first load and after its last store.
     stream_launch_ps: of one launch, on the host. graph_launch_ps: of a whole graph, on the host. launch_gap_ps: on the
-    device between two kernels. fit: whether a plan that does not fit is refused or only warned about.
+    device between two kernels. grid_sync_ps: from the last arrival of an SM at a barrier of the whole grid to the
+    moment at which all have seen it. fit: whether a plan that does not fit is refused or only warned about.
     features: what its instruction set has, see FEATURES; schedules and loaders name those that they need.
     tmem_columns: of tensor memory, 128 lanes of 4 bytes each; 0 where there is none.
     mma_commit_cycles: from the end of an asynchronous MMA to its arrival at a barrier. remote_arrive_cycles: from an
@@ -113,6 +114,7 @@ class Machine:
     cluster_barrier_cycles: int = 0
     named_barrier_cycles: int = 0
     most_clusters: tuple[tuple[str, int], ...] = ()
+    grid_sync_ps: int = 0
 
     @cached_property
     def flops_per_cycle(self) -> Mapping[str, int]:

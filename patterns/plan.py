@@ -84,6 +84,8 @@ class LaunchCost:
     once_ps: on the host before the first call of a run (a graph replay). host_ps: on the host for each call.
     device_ps: on the device before each call, while it is otherwise idle (gap between kernels, argument load).
     queue_depth: launches that the host may be ahead.
+    prologue_ps: on the device before each call, on a lane of its own: it passes while the call before runs.
+    together: all calls are parts of one launch.
     """
 
     mode: str
@@ -91,6 +93,8 @@ class LaunchCost:
     host_ps: int
     device_ps: int
     queue_depth: int
+    prologue_ps: int = 0
+    together: bool = False
 
 
 @dataclass(frozen=True)

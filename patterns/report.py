@@ -62,6 +62,18 @@ class CallCount:
 
 
 @dataclass(frozen=True)
+class Launching:
+    """What starting the calls took. host_ps: the host, in all. exposed_ps: what the device waited for it.
+
+    host_bound: the host takes longer to launch all calls than the device to run them, so the queue runs empty.
+    """
+
+    host_ps: int = 0
+    exposed_ps: int = 0
+    host_bound: bool = False
+
+
+@dataclass(frozen=True)
 class Report:
     """A run in numbers. Times are integer picoseconds inside, `*_s` are seconds.
 
@@ -84,6 +96,7 @@ class Report:
     waterfall_ps: tuple[tuple[str, int], ...]
     utilization: tuple[tuple[str, float], ...]
     warnings: tuple[str, ...] = ()
+    launching: Launching = Launching()
     energy_j: float | None = None
 
     @property

@@ -16,12 +16,22 @@ from typing import get_args
 from patterns.count import compulsory, graph_demand
 from patterns.graph import Graph
 from patterns.pipeline.bounds import limiting_unit
+from patterns.pipeline.calls import DEVICE, GAP, HOST, LINK
 from patterns.pipeline.overlap import EXPOSED, account
 from patterns.pipeline.program import Program
 from patterns.pipeline.timeline import Timeline
 from patterns.pipeline.waterfall import explain
 from patterns.plan import Call, Level, Plan, Resource
-from patterns.report import OVERLAP_PARTS, PICOSECONDS, WATERFALL_PARTS, CallCount, CallRun, Execution, Report
+from patterns.report import (
+    OVERLAP_PARTS,
+    PICOSECONDS,
+    WATERFALL_PARTS,
+    CallCount,
+    CallRun,
+    Execution,
+    Launching,
+    Report,
+)
 
 Parts = tuple[tuple[str, int], ...]
 Amounts = tuple[tuple[Resource, int], ...]
@@ -55,7 +65,7 @@ def summarize(execution: Execution) -> Report:
         family=plan.family,
         mode=plan.mode,
         members=plan.members,
-        calls=sum(call.count for call in plan.calls),
+        calls=sum(count.total for count in counts),
         calls_by_block=counts,
         calls_per_layer=_calls_per_layer(counts),
         time_ps=time_ps,
@@ -66,6 +76,7 @@ def summarize(execution: Execution) -> Report:
         waterfall_ps=_exact("waterfall", _waterfall(plan, sums, gaps, bound_ps, time_ps), WATERFALL_PARTS, time_ps),
         utilization=_utilization(execution, time_ps),
         warnings=plan.warnings,
+        launching=_launching(execution, gaps),
     )
 
 
@@ -152,6 +163,13 @@ def _device_gaps(execution: Execution, sums: list[CallSums]) -> Counter[str]:
     return gaps
 
 
+def _launching(execution: Execution, gaps: Counter[str]) -> Launching:
+    """What the host did, and whether that or the device is what takes longest."""
+    busy = execution.schedule.busy_cycles
+    device_ps = busy[DEVICE] + busy[LINK] + busy[GAP]
+    return Launching(busy[HOST], gaps["launch"], busy[HOST] > device_ps)
+
+
 def _overlap(sums: list[CallSums], gaps: Counter[str]) -> Counter[str]:
     return _total(sums, lambda one: one.overlap_ps) + gaps
 
@@ -201,7 +219,9 @@ def _check(plan: Plan, sums: list[CallSums], time_ps: int, bound: str, bound_ps:
 
 
 def _calls_by_block(plan: Plan) -> tuple[CallCount, ...]:
-    """Launches by block, in order of first appearance."""
+    """Launches by block, in order of first appearance; one where all calls are parts of one launch."""
+    if plan.launch.together and plan.calls:
+        return (CallCount("", 1, 1, 1),)
     by_block: dict[str, list[Call]] = {}
     for call in plan.calls:
         by_block.setdefault(call.block, []).append(call)

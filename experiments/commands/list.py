@@ -9,13 +9,13 @@ import click
 if TYPE_CHECKING:
     from experiments.catalogue import Entry
 
-SECTIONS = ("machines", "graphs", "policies", "schedules", "kinds", "studies")
+SECTIONS = ("machines", "graphs", "policies", "schedules", "launches", "kinds", "studies")
 
 
 @click.command
 @click.argument("section", type=click.Choice(SECTIONS), required=False)
 def command(section: str | None) -> None:
-    """List machines, graphs, policies, schedules, kinds of patterns or studies; everything if SECTION is left out."""
+    """List what there is of one SECTION: machines, graphs, policies, schedules, launches, kinds, studies; or of all."""
     from experiments.catalogue import SECTION_ENTRIES
     from experiments.text.page import show_page
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from experiments.export import LEVELS
+from experiments.text.launching import NOTE, launching_table
 from experiments.text.page import Part
 from experiments.text.parts import parts_tables
 from experiments.text.quantity import bytes_text, digits, ratio_text, time_text
@@ -37,6 +38,8 @@ def comparison_parts(comparison: Comparison) -> list[Part]:
         title(comparison),
         calls_table(comparison),
         headline_note(comparison),
+        NOTE,
+        launching_table(reports, family_changes(reports)),
         f"Bytes moved in one {run_word(comparison.graph)}, over all members",
         bytes_table(reports),
         *parts_tables(reports, run_word(comparison.graph)),

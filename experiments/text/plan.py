@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from experiments.text.launching import launching_line
 from experiments.text.page import Part, Verbatim
 from experiments.text.quantity import bytes_text, number_of, time_text
 from experiments.text.table import Column, Table
 from patterns.errors import UnknownName
 from patterns.pipeline.listing import listing
 from patterns.pipeline.text import text_timeline, timeline_line
+from patterns.summarize import summarize
 
 if TYPE_CHECKING:
     from patterns.pipeline.timeline import Timeline
@@ -39,6 +41,7 @@ def plan_parts(execution: Execution) -> list[Part]:
     return [
         f"{plan.graph.name} on {plan.members} x {plan.machine}, {plan.mode}: {counts}",
         Table(columns, rows),
+        launching_line(summarize(execution).launching, plan.launch.mode),
         "What each call holds, and why:\n" + "\n".join(call_line(call) for call in plan.calls),
         refusals(plan),
         *(f"Warning: {warning}" for warning in plan.warnings),

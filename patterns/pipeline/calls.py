@@ -4,6 +4,9 @@ The host launches one call after another, at most `queue_depth` ahead of the dev
 at a time, with a gap between two. So a launch costs time only where the device waits for it:
 
     call i starts at max(launch i is done, call i - 1 is done + gap)
+
+Where calls have a prologue, that of call i begins when launch i is done and call i - 1 has started, and call i waits
+for its end too.
 """
 
 from __future__ import annotations
@@ -24,6 +27,8 @@ HOST = "host"
 GAP = "gap"
 QUEUE = "queue"
 REPLAYED = "replayed"
+PROLOGUE = "prologue"
+READY = "ready"
 
 
 @dataclass(frozen=True)
@@ -41,6 +46,7 @@ class Launch(Protocol):
     """What starting calls costs, in picoseconds: on the host once and for each call, on the device between two calls.
 
     queue_depth: launches that the host may be ahead; with 0 it launches a call when the one before is done.
+    prologue_ps: on the device for each call, while the one before still runs.
     """
 
     @property
@@ -51,6 +57,8 @@ class Launch(Protocol):
     def device_ps(self) -> int: ...
     @property
     def queue_depth(self) -> int: ...
+    @property
+    def prologue_ps(self) -> int: ...
 
 
 @dataclass(frozen=True)
@@ -64,16 +72,28 @@ class _Repeat:
 def schedule_program(steps: Iterable[CallStep], launch: Launch) -> Program:
     """The call level of a run. Consecutive steps of the same block and count become one loop over all of them.
 
-    Units: 'device', 'link' (runs collectives), 'host' (class launch), 'gap' (class sync: between two calls).
+    Units: 'device', 'link' (runs collectives), 'host' (class launch), 'gap' (class sync: between two calls), and
+    'prologue' (class launch) where calls have one.
     """
     repeats = tuple(_repeats(steps))
     by_call = launch.host_ps > 0
     host = _launching(repeats, launch) if by_call else _replaying(launch)
+    early = launch.prologue_ps > 0
     return Program(
         name="calls",
-        units=(Unit(DEVICE, "matrix"), Unit(LINK, "network"), Unit(HOST, "launch"), Unit(GAP, "sync")),
-        channels=(Channel(QUEUE, max(1, launch.queue_depth)),) if by_call else (),
-        roles=(Role(HOST, host), Role(DEVICE, _running(repeats, launch))),
+        units=(
+            *(Unit(DEVICE, "matrix"), Unit(LINK, "network"), Unit(HOST, "launch"), Unit(GAP, "sync")),
+            *((Unit(PROLOGUE, "launch"),) if early else ()),
+        ),
+        channels=(
+            *((Channel(QUEUE, max(1, launch.queue_depth)),) if by_call else ()),
+            *((Channel(READY, 1),) if early else ()),
+        ),
+        roles=(
+            Role(HOST, host),
+            *((Role(PROLOGUE, _preparing(repeats, launch)),) if early else ()),
+            Role(DEVICE, _running(repeats, launch)),
+        ),
         barriers=() if by_call else (Barrier(REPLAYED),),
     )
 
@@ -101,9 +121,21 @@ def _replaying(launch: Launch) -> tuple[Op, ...]:
     return (Run(HOST, launch.once_ps, "replay"), Arrive(REPLAYED))
 
 
+def _preparing(repeats: tuple[_Repeat, ...], launch: Launch) -> tuple[Op, ...]:
+    """The prologues: each when its call is launched and the call before has started, which frees the only place."""
+    script: list[Op] = [] if launch.host_ps else [Await(REPLAYED)]
+    for repeat in repeats:
+        body: list[Op] = []
+        for step in repeat.steps:
+            body += [Wait(QUEUE), Release(QUEUE)] if launch.host_ps else []
+            body += [Acquire(READY), Run(PROLOGUE, launch.prologue_ps, f"prologue {step.name}"), Commit(READY)]
+        script.append(Loop(repeat.count, tuple(body), repeat.steps[0].block))
+    return tuple(script)
+
+
 def _running(repeats: tuple[_Repeat, ...], launch: Launch) -> tuple[Op, ...]:
     """The device's script: before every call but the first of all the gap, which passes while a launch is awaited."""
-    script: list[Op] = [] if launch.host_ps else [Await(REPLAYED)]
+    script: list[Op] = [] if launch.host_ps or launch.prologue_ps else [Await(REPLAYED)]
     for number, repeat in enumerate(repeats):
         body = tuple(op for step in repeat.steps for op in _step(step, launch))
         if number == 0 and launch.device_ps:
@@ -118,10 +150,13 @@ def _step(step: CallStep, launch: Launch) -> Iterator[Op]:
     """One call on the device. Its place in the queue is free when it starts, or when it is done if there is none."""
     if launch.device_ps:
         yield Run(GAP, launch.device_ps, "gap")
-    if launch.host_ps:
+    if launch.prologue_ps:
+        yield Wait(READY)
+        yield Release(READY)
+    elif launch.host_ps:
         yield Wait(QUEUE)
         if launch.queue_depth:
             yield Release(QUEUE)
     yield Run(LINK if step.collective else DEVICE, step.duration_ps, step.name)
-    if launch.host_ps and not launch.queue_depth:
+    if launch.host_ps and not launch.queue_depth and not launch.prologue_ps:
         yield Release(QUEUE)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from gpu_model import launch_names, load_machine, lower
 from gpu_model.launch import launch_cost
-from patterns.errors import UnknownName
+from patterns.errors import UnknownName, UserError
 from patterns.library import workload
 from patterns.pipeline.calls import CallStep, schedule_program
 from patterns.pipeline.simulate import simulate
+from patterns.report import CallCount, Report
 from patterns.run import run_plan
+from patterns.summarize import summarize
 
 US = 10**6
 
@@ -52,12 +56,68 @@ def test_dummy_kernels_on_the_h100_take_what_was_measured() -> None:
 
 def test_every_kernel_of_a_graph_is_there() -> None:
     graph, machine = workload("softmax"), load_machine("h100_sxm")
-    stream, replayed = (run_plan(lower(graph, machine, policy="pattern", launch=launch)) for launch in launch_names())
+    stream, replayed = (
+        run_plan(lower(graph, machine, policy="pattern", launch=launch)) for launch in ("stream", "graph")
+    )
     assert [call.duration_ps for call in stream.calls] == [call.duration_ps for call in replayed.calls]
     assert replayed.plan.launch.host_ps == 0
     assert stream.plan.launch.once_ps == 0
 
 
 def test_unknown_launch() -> None:
-    with pytest.raises(UnknownName, match=r"unknown launch 'graphs' .did you mean 'graph'.*there is: graph, stream"):
+    with pytest.raises(
+        UnknownName, match=r"unknown launch 'graphs' .did you mean 'graph'.*there is: graph, pdl, persistent, stream"
+    ):
         lower(workload("softmax"), load_machine("unit"), launch="graphs")
+
+
+def llama(launch: str, policy: str = "library") -> Report:
+    graph, machine = workload("llama-3.1-8b", context=2048), load_machine("h100_sxm")
+    return summarize(run_plan(lower(graph, machine, policy=policy, launch=launch)))
+
+
+def test_every_way_to_launch_saves_what_it_is_for() -> None:
+    reports = {launch: llama(launch) for launch in launch_names()}
+    assert reports["persistent"].time_ps < reports["pdl"].time_ps < reports["graph"].time_ps
+    assert reports["graph"].calls == reports["pdl"].calls == reports["stream"].calls > 300
+    assert {reports[launch].bytes for launch in launch_names()} == {reports["graph"].bytes}
+
+
+def test_a_persistent_kernel_is_one_call() -> None:
+    report = llama("persistent")
+    assert (report.calls, report.calls_per_layer) == (1, None)
+    assert report.calls_by_block == (CallCount("", 1, 1, 1),)
+    assert dict(report.overlap_ps)["synchronisation"] == 323 * load_machine("h100_sxm").grid_sync_ps
+
+
+def test_a_prologue_hides_behind_the_kernel_before() -> None:
+    machine = load_machine("h100_sxm")
+    cost = launch_cost("pdl", machine)
+    kernels = [CallStep("kernel", 10 * US)] * 50
+    total = simulate(schedule_program(kernels, cost)).total_cycles
+    assert total == cost.once_ps + cost.prologue_ps + 50 * 10 * US + 49 * cost.device_ps
+    # A kernel that runs on its own has as much before it as in a graph.
+    alone, graph = (
+        simulate(schedule_program([CallStep("kernel", ps)], launch_cost(launch, machine))).total_cycles
+        for launch, ps in (("pdl", 10 * US), ("graph", 10 * US + cost.prologue_ps))
+    )
+    assert alone == graph
+
+
+def test_dependent_launch_needs_its_feature() -> None:
+    machine = replace(load_machine("h100_sxm"), features=("cp_async", "mma_sync"), name="older")
+    with pytest.raises(UserError, match="launch pdl needs pdl, which older lacks; graph, persistent, stream work"):
+        lower(workload("softmax"), machine, launch="pdl")
+
+
+def test_the_report_says_who_sets_the_pace() -> None:
+    # Two-microsecond kernels outrun a host that needs four for each launch; one that needs one is ahead.
+    graph = workload("softmax")
+    slow, fast = (
+        summarize(run_plan(lower(graph, load_machine("unit", with_costs(us)), policy="pattern"))).launching
+        for us in (10**9, 1)
+    )
+    assert slow.host_bound
+    assert slow.exposed_ps > slow.host_ps * 2 // 3
+    assert not fast.host_bound
+    assert fast.exposed_ps == fast.host_ps // 3

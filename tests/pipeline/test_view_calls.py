@@ -21,6 +21,7 @@ class Cost:
     host_ps: int = 0
     device_ps: int = 0
     queue_depth: int = 1024
+    prologue_ps: int = 0
 
 
 def whole_us(steps: Sequence[CallStep], cost: Cost) -> float:
@@ -76,6 +77,14 @@ def test_without_a_queue_the_host_waits_for_every_call() -> None:
     assert parts([CallStep("k", 10 * US, "b", 5)], cost) == {"exposed_matrix": 50, "launch": 20}
 
 
+def test_a_prologue_passes_while_the_call_before_runs() -> None:
+    kernels = [CallStep("k", 5 * US, "b", 10)]
+    assert whole_us(kernels, Cost(once_ps=8 * US, device_ps=US, prologue_ps=3 * US)) == 8 + 3 + 50 + 9
+    # A call that is shorter than the next one's prologue leaves a part of that to be waited for.
+    assert whole_us(kernels, Cost(prologue_ps=7 * US)) == 10 * 7 + 5
+    assert parts(kernels, Cost(prologue_ps=7 * US)) == {"exposed_matrix": 50, "launch": 25}
+
+
 def test_steps_of_a_block_repeat_together() -> None:
     steps = [CallStep("a", 1, "x"), CallStep("b", 2, "y", 3), CallStep("c", 3, "y", 3), CallStep("d", 4, "z", 3)]
     spans = simulate(schedule_program(steps, Cost())).spans
@@ -89,15 +98,25 @@ def test_a_plan_without_calls_takes_no_time() -> None:
 
 
 def by_recurrence(durations: Sequence[int], cost: Cost) -> int:
-    """The end of the last call, with start[i] = max(launch i done, end[i-1] + gap)."""
+    """The end of the last call, with start[i] = max(launch i done, prologue i done, end[i-1] + gap).
+
+    Prologue i begins when launch i is done and call i - 1 has started; with one, it takes the launch from the queue.
+    """
     starts: list[int] = []
-    host, end = cost.once_ps, 0
+    taken: list[int] = []
+    host, end, ready = cost.once_ps, 0, 0
     for number, duration in enumerate(durations):
         if cost.host_ps:
             blocker = number - max(cost.queue_depth, 1)
-            free = starts[blocker] + (0 if cost.queue_depth else durations[blocker]) if blocker >= 0 else 0
+            if cost.prologue_ps:
+                free = taken[blocker] if blocker >= 0 else 0
+            else:
+                free = starts[blocker] + (0 if cost.queue_depth else durations[blocker]) if blocker >= 0 else 0
             host = max(host, free) + cost.host_ps
-        starts.append(max(host, end + cost.device_ps if number else 0))
+        if cost.prologue_ps:
+            taken.append(max(host, ready))
+            ready = max(taken[-1], starts[-1] if starts else 0) + cost.prologue_ps
+        starts.append(max(host, ready, end + cost.device_ps if number else 0))
         end = starts[-1] + duration
     return end
 
@@ -109,6 +128,12 @@ def test_it_is_the_recurrence_of_launches(seed: int) -> None:
         (f"b{i}", draw.choice((1, 2, 7)), [draw.randint(0, 9) for _ in range(draw.randint(1, 3))]) for i in range(3)
     ]
     steps = [CallStep(f"{b}.{i}", d, b, count) for b, count, durations in blocks for i, d in enumerate(durations)]
-    cost = Cost(draw.choice((0, 5)), draw.choice((0, 3)), draw.choice((0, 2)), draw.choice((0, 1, 2, 50)))
+    cost = Cost(
+        draw.choice((0, 5)),
+        draw.choice((0, 3)),
+        draw.choice((0, 2)),
+        draw.choice((0, 1, 2, 50)),
+        draw.choice((0, 0, 1, 6)),
+    )
     in_order = [duration for _, count, durations in blocks for _ in range(count) for duration in durations]
     assert simulate(schedule_program(steps, cost)).total_cycles == by_recurrence(in_order, cost)
