@@ -47,10 +47,10 @@ class Machine:
     device between two kernels. grid_sync_ps: from the last arrival of an SM at a barrier of the whole grid to the
     moment at which all have seen it. fit: whether a plan that does not fit is refused or only warned about.
     features: what its instruction set has, see FEATURES; schedules and loaders name those that they need.
-    tmem_columns: of tensor memory, 128 lanes of 4 bytes each; 0 where there is none.
-    mma_commit_cycles: from the end of an asynchronous MMA to its arrival at a barrier. remote_arrive_cycles: from an
+    tmem_columns: of tensor memory, 128 lanes of 4 bytes each; 0 where there is none. remote_arrive_cycles: from an
     arrival at a barrier of another CTA of the cluster until it is seen there. cluster_barrier_cycles: all CTAs of a
-    cluster meeting. named_barrier_cycles: warps of a CTA meeting.
+    cluster meeting. most_clusters: by the size of a cluster, how many are resident at once, one CTA an SM, where that
+    is measured.
     most_clusters: by the size of a cluster, how many are resident at once, one CTA an SM, where that is measured.
     """
 
@@ -109,10 +109,8 @@ class Machine:
     smem_write_bytes_per_cycle: int = 128
     name: str = ""
     tmem_columns: int = field(default=0, metadata={"zero": True})
-    mma_commit_cycles: int = 0
     remote_arrive_cycles: int = 0
     cluster_barrier_cycles: int = 0
-    named_barrier_cycles: int = 0
     most_clusters: tuple[tuple[str, int], ...] = ()
     grid_sync_ps: int = 0
 

@@ -151,12 +151,22 @@ def assemble(
 ) -> Program:
     """A Program of these roles with the units that they use. An SM issues from each of its sub-partitions.
 
-    Seeing a barrier change takes time, and no unit: each role has its lane of `sync`.
+    Seeing a barrier change takes time, and no unit: each role has its lane of `sync`. Units of several SMs are told
+    apart by a number at the end of their names.
     """
-    used = {unit for role in roles for unit in _units(role.script)}
+    used = sorted({unit for role in roles for unit in _units(role.script)}, key=_place)
     lanes = {"issue": machine.sub_partitions, "sync": len(roles)}
-    listed = (Unit(unit, kind, lanes.get(unit, 1)) for unit, kind in UNIT_CLASS.items() if unit in used)
+    listed = (Unit(unit, UNIT_CLASS[_kind(unit)], lanes.get(_kind(unit), 1)) for unit in used)
     return Program(name, tuple(listed), channels, roles, barriers)
+
+
+def _kind(unit: str) -> str:
+    """A unit's name without the number of its SM, where a Program has several."""
+    return unit.rstrip("0123456789")
+
+
+def _place(unit: str) -> tuple[int, str]:
+    return list(UNIT_CLASS).index(_kind(unit)), unit
 
 
 def _units(script: Iterable[Op]) -> Iterator[str]:

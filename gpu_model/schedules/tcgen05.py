@@ -1,0 +1,111 @@
+"""Blackwell: one thread issues every matrix product, results gather in tensor memory, other warps finish the tiles.
+
+The issuing thread waits for no product: a commit gives a slot back once the tensor core is through with it. Tensor
+memory holds two tiles where they are small enough, so that one is finished and stored while the next is multiplied.
+"""
+
+from __future__ import annotations
+
+from gpu_model.fit import WARPGROUP
+from gpu_model.machine import Machine
+from gpu_model.roles import (
+    RING,
+    assemble,
+    drain,
+    fed_cycles,
+    hand_over,
+    load_step,
+    loading_cycles,
+    loop,
+    needed,
+    ramp,
+)
+from gpu_model.schedule import Job
+from gpu_model.tmem import ACCUMULATORS, allocated_columns, epilogue_registers, issued, multiplied, results_held
+from gpu_model.work import Choice, CtaDemand, RoleDemand, Work
+from patterns.pipeline.program import Channel, Program, Role
+from patterns.pipeline.script import Acquire, Effect, Fill, Free, Op, Release, Wait
+
+LOADERS = ("tma",)
+SERVES: tuple[Job, ...] = ("mm",)
+NEEDS: tuple[str, ...] = ("tcgen05", "tmem", "tma")
+AUTO = True
+WARPGROUPS = (1, 2)
+
+
+def slot_counts(most: int) -> tuple[int, ...]:
+    """Ring depths to try, fewest first."""
+    return tuple(n for n in (1, 2, 3, 4, 5, 6, 7, 8, 12, 16) if n <= most)
+
+
+def demand(work: Work, choice: Choice, machine: Machine) -> CtaDemand:
+    """A warpgroup with the loading and the issuing warp, and those that finish tiles; accumulators in tensor memory."""
+    registers = epilogue_registers(machine)
+    roles = (
+        RoleDemand("loading and issuing warps", WARPGROUP, registers),
+        RoleDemand("epilogue", choice.warpgroups * WARPGROUP, registers),
+    )
+    smem_bytes = choice.slots * (work.slot_bytes + machine.barrier_bytes) + work.held_bytes
+    return CtaDemand(roles, smem_bytes, tmem_columns=allocated_columns(work, machine))
+
+
+def predict(work: Work, choice: Choice, machine: Machine) -> int:
+    """The slowest of the loads, the products, the ring and the ends of tiles, each a stream; plus fill and drain."""
+    issue, multiply = loading_cycles(work, choice, machine), multiplied(work, machine)
+    first, last = work.waves[0], work.waves[-1]
+    arrival = issue + first.load.cycles + work.latency_cycles
+    end = work.end_cycles(last) + 2 * machine.barrier_cycles
+    # Where one tile fills tensor memory, the next waits until its sums are read.
+    handed_over = multiply.latency_cycles - multiply.cycles + work.finish_cycles + 2 * machine.barrier_cycles
+    waits = (work.tiles - 1) * (0 if results_held(work, machine) > 1 else handed_over)
+    steps = work.tiles * work.steps
+    trips = stores = shared = 0
+    for wave in work.waves:
+        trips += wave.tiles * work.steps * (issue + wave.load.cycles + work.latency_cycles + multiply.latency_cycles)
+        stores += wave.tiles * (work.end_cycles(wave) + machine.barrier_cycles)
+        shared += wave.tiles * (work.steps * wave.load.cycles + wave.store.cycles)
+    main = (work.steps - 1) * max(multiply.cycles, first.load.cycles) + multiply.latency_cycles
+    stream = max(
+        arrival + steps * multiply.cycles + waits + multiply.latency_cycles - multiply.cycles + end,
+        arrival + trips * (steps - 1) // (steps * choice.slots) + multiply.latency_cycles + end,
+        issue + work.latency_cycles + fed_cycles(work, issue) + multiply.latency_cycles + end,
+        arrival + main + stores + machine.barrier_cycles,
+        issue + shared if last.store.unit == first.load.unit else 0,
+    )
+    return machine.kernel_ramp_cycles + stream + machine.kernel_drain_cycles
+
+
+def program(work: Work, choice: Choice, machine: Machine) -> Program:
+    """Three roles, persistent: a loading warp, an issuing thread, and the warps that finish tiles and store them."""
+    loads: tuple[Op, ...] = ramp(machine)
+    issues: tuple[Op, ...] = ()
+    ends: tuple[Op, ...] = ()
+    for wave in work.waves:
+        loads += loop(wave.tiles * work.steps, load_step(work, wave, machine, choice), "loads")
+        issues += loop(wave.tiles, _tile(work, machine), "tiles")
+        end = (
+            Wait(ACCUMULATORS),
+            *hand_over(machine),
+            *needed(*work.finish),
+            Release(ACCUMULATORS),
+            *needed(wave.store),
+        )
+        ends += loop(wave.tiles, end, "tiles")
+    roles = (Role("load", loads), Role("mma", issues), Role("epilogue", ends + drain(machine)))
+    channels = (Channel(RING, choice.slots), Channel(ACCUMULATORS, results_held(work, machine)))
+    return assemble(work.name, machine, channels, roles)
+
+
+def _tile(work: Work, machine: Machine) -> tuple[Op, ...]:
+    """Products into free tensor memory; after the last one it is full."""
+    step, last = (_step(work, machine, effects) for effects in ((), (Fill(ACCUMULATORS),)))
+    return (
+        Acquire(ACCUMULATORS),
+        *hand_over(machine),
+        *loop(work.steps - 1, step, "steps"),
+        *last,
+    )
+
+
+def _step(work: Work, machine: Machine, then: tuple[Effect, ...]) -> tuple[Op, ...]:
+    return (Wait(RING), *hand_over(machine), *issued(work.step, machine, (Free(RING), *then)))
