@@ -51,7 +51,6 @@ class Machine:
     arrival at a barrier of another CTA of the cluster until it is seen there. cluster_barrier_cycles: all CTAs of a
     cluster meeting. most_clusters: by the size of a cluster, how many are resident at once, one CTA an SM, where that
     is measured.
-    most_clusters: by the size of a cluster, how many are resident at once, one CTA an SM, where that is measured.
     """
 
     clock_hz: int

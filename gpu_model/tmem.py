@@ -67,4 +67,7 @@ def issued(uses: Iterable[Use], machine: Machine, then: tuple[Effect, ...], late
 def _one(use: Use, machine: Machine) -> tuple[Op, ...]:
     if use.unit != "tc":
         return needed(use)
-    return (*needed(Use("issue", machine.mma_issue_cycles, "issue mma")), Start(use.unit, use.cycles, label=use.label, counts=use.counts))
+    return (
+        *needed(Use("issue", machine.mma_issue_cycles, "issue mma")),
+        Start(use.unit, use.cycles, label=use.label, counts=use.counts),
+    )

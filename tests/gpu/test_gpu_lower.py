@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 
@@ -22,7 +23,9 @@ def test_facade() -> None:
 
 
 def test_schedules_are_the_files_and_auto() -> None:
-    assert schedule_names() == ("auto", "multistage", "streaming", "synchronous", "warp_specialized")
+    files = sorted(path.stem for path in (Path(gpu_model.__file__).parent / "schedules").glob("[a-z]*.py"))
+    assert schedule_names() == ("auto", *files)
+    assert {"multistage", "streaming", "synchronous", "warp_specialized"} < set(files)
 
 
 def test_unknown_policy() -> None:
