@@ -78,6 +78,13 @@ def studies() -> list[Entry]:
     return [Entry(name, about_module(f"experiments.studies.{name}")) for name in modules("experiments.studies")]
 
 
+def families() -> list[Entry]:
+    """Families of measurements that the GPU model is validated with."""
+    from experiments.validation.family import FAMILIES, family_names
+
+    return [Entry(name, about_module(f"{FAMILIES}.{name}").removeprefix(f"{name}: ")) for name in family_names()]
+
+
 SECTION_ENTRIES: Mapping[str, Callable[[], list[Entry]]] = {
     "machines": machines,
     "graphs": graphs,
@@ -86,4 +93,5 @@ SECTION_ENTRIES: Mapping[str, Callable[[], list[Entry]]] = {
     "launches": launches,
     "kinds": kinds,
     "studies": studies,
+    "families": families,
 }

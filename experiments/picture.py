@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.resources import as_file, files
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from experiments.export import records_csv
 from patterns.errors import UnknownName
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from experiments.compare import Comparison
+    from experiments.validate import Validation
 
 PLOTS = "experiments.plot"
 # Without a date in it, the same comparison gives the same bytes.
@@ -31,9 +32,13 @@ class Picture:
     rows: tuple[dict[str, object], ...]
 
 
-def plot_kinds() -> tuple[str, ...]:
-    """Kinds of plots: the files in plot/."""
-    return modules(PLOTS)
+# What a plot draws; its file says so as `OF`.
+Subject = Literal["comparison", "validation"]
+
+
+def plot_kinds(subject: Subject = "comparison") -> tuple[str, ...]:
+    """Kinds of plots of a subject: the files in plot/."""
+    return tuple(kind for kind in modules(PLOTS) if subject == load_module(PLOTS, kind, "plot").OF)
 
 
 def check_kinds(kinds: Sequence[str]) -> None:
@@ -49,6 +54,13 @@ def drawn(comparison: Comparison, kinds: Sequence[str] = ()) -> dict[str, bytes]
         return {name: content for kind in kinds or plot_kinds() for name, content in contents(kind, comparison)}
 
 
+def drawn_validation(validation: Validation) -> dict[str, bytes]:
+    """File name -> content of every plot of a validation: PNG, SVG and CSV of each."""
+    with in_style():
+        kinds = plot_kinds("validation")
+        return {name: content for kind in kinds for name, content in contents(kind, validation)}
+
+
 @contextmanager
 def in_style() -> Iterator[None]:
     """What is drawn inside has the style of all plots."""
@@ -58,9 +70,9 @@ def in_style() -> Iterator[None]:
         yield
 
 
-def contents(kind: str, comparison: Comparison) -> list[tuple[str, bytes]]:
+def contents(kind: str, subject: Comparison | Validation) -> list[tuple[str, bytes]]:
     """The three files of one plot."""
-    picture: Picture = load_module(PLOTS, kind, "plot").draw(comparison)
+    picture: Picture = load_module(PLOTS, kind, "plot").draw(subject)
     pictures = [(f"{kind}.{suffix}", rendered(picture.figure, suffix)) for suffix in METADATA]
     return [*pictures, (f"{kind}.csv", records_csv(picture.rows).encode())]
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from experiments.compare import Comparison, Outcome
 
+OF = "comparison"
 OFF_CHIP = ("hbm", "ddr")
 COLORS = {"gpu": "#3f90da", "rdu": "#ffa90e"}
 HATCHES = {"gpu": "", "rdu": "////"}

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from patterns.pipeline.program import UnitClass
     from patterns.report import Report
 
+OF = "comparison"
 CLASS_COLORS: Mapping[UnitClass, str] = {
     "matrix": "#bd1f01",
     "vector": "#ffa90e",

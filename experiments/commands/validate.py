@@ -1,0 +1,83 @@
+"""patternloom validate: the GPU model beside measurements, family by family."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from experiments.options import number, read_settings
+
+if TYPE_CHECKING:
+    from experiments.validate import Question, Validation
+
+ROWS = 250
+FOLDER = click.Path(path_type=Path)
+
+
+@click.command
+@click.argument("families", nargs=-1, metavar="[FAMILY ...]")
+@click.option("--gpu", "gpus", multiple=True, help="Only rows of this GPU; may be given again.  [default: all]")
+@number("--rows", 1, default=ROWS, show_default=True, help="Rows of each family and GPU; always the same ones.")
+@click.option("--all", "every", is_flag=True, help="All rows, however many there are.")
+@click.option(
+    "--aiconfigurator",
+    "folder",
+    type=FOLDER,
+    metavar="DIR",
+    help="Folder with measured tables, Parquet or CSV.  [default: the installed aiconfigurator-core]",
+)
+@click.option(
+    "--set", "settings", metavar="NAME=VALUE", callback=read_settings, multiple=True, help="Replace a GPU's parameter."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
+@click.option("--plot", "plot_folder", type=FOLDER, help="Also draw predicted against measured into this folder.")
+@number("--jobs", 1, help="Processes.  [default: one a processor]")
+def command(rows: int, every: bool, jobs: int | None, as_json: bool, plot_folder: Path | None, **values: Any) -> None:
+    """Compare the GPU model with measurements: errors of each FAMILY (see `patternloom list families`), all if none.
+
+    Published figures are part of the project. NVIDIA's aiconfigurator database comes with
+    `pip install 'patternloom[validation]'`; a folder of your own tables may stand in its place.
+    """
+    from experiments.output import check_writable
+    from experiments.text.validation import validation_parts
+    from experiments.validate import Question
+    from experiments.validation.export import validation_json
+
+    if plot_folder is not None:
+        check_writable(plot_folder, folder=True)
+    question = Question(rows=None if every else rows, jobs=jobs or 0, **values)
+    result = run(question)
+    if plot_folder is not None:
+        draw(result, plot_folder)
+    if as_json:
+        click.echo(validation_json(result), nl=False)
+        return
+    from experiments.text.page import show_page
+
+    show_page(validation_parts(result))
+
+
+def run(question: Question) -> Validation:
+    """The validation, with a bar on stderr where that is a terminal."""
+    from experiments.validate import validate
+
+    if not sys.stderr or not sys.stderr.isatty():
+        return validate(question)
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("predicting", total=None)
+        return validate(question, lambda done, total: bar.update(task, completed=done, total=total))
+
+
+def draw(result: Validation, folder: Path) -> None:
+    """Predicted against measured as PNG, SVG and CSV in a folder."""
+    from experiments.commands.compare import say_written
+    from experiments.output import write_folder
+    from experiments.picture import drawn_validation
+
+    say_written(write_folder(folder, drawn_validation(result)))

@@ -1,0 +1,85 @@
+"""Predicted against measured, a panel for each family: on the diagonal the model is right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import ceil
+from typing import TYPE_CHECKING
+
+from experiments.picture import Picture
+from experiments.validation.export import row_record
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from experiments.validate import FamilyResult, Validation
+    from experiments.validation.row import Compared
+
+OF = "validation"
+# Colours and markers both tell the GPUs apart.
+STYLES = (("#3f90da", "o"), ("#bd1f01", "s"), ("#ffa90e", "^"), ("#832db6", "D"), ("#717581", "v"), ("#92dadd", "P"))
+PANELS_A_ROW = 3
+PANEL_INCHES = 2.4
+BAND = 1.2
+
+
+def draw(validation: Validation) -> Picture:
+    """Panels with logarithmic axes; the grey band is 20 % to either side of the diagonal."""
+    from matplotlib.figure import Figure
+
+    families = [found for found in validation.families if found.compared]
+    wide = max(1, min(PANELS_A_ROW, len(families)))
+    high = max(1, ceil(len(families) / wide))
+    figure = Figure(figsize=(PANEL_INCHES * wide + 0.2, PANEL_INCHES * high + 0.5), layout="constrained")
+    panels = figure.subplots(high, wide, squeeze=False).flatten()
+    gpus = sorted({compared.row.gpu for found in families for compared in found.compared})
+    styles = {gpu: STYLES[number % len(STYLES)] for number, gpu in enumerate(gpus)}
+    for axes, found in zip(panels, families, strict=False):
+        draw_family(axes, found, styles)
+    for axes in panels[len(families) :]:
+        axes.set_axis_off()
+    handles = {
+        label: handle for axes in panels for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
+    }
+    if handles:
+        figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=len(handles))
+    return Picture(figure, tuple(rows(families)))
+
+
+def draw_family(axes: Axes, found: FamilyResult, styles: dict[str, tuple[str, str]]) -> None:
+    """One panel: rows as points, the diagonal, and what the errors come to."""
+    low, high = limits(found.compared)
+    axes.fill_between([low, high], [low / BAND, high / BAND], [low * BAND, high * BAND], color="#e6e6e6", linewidth=0)
+    axes.plot([low, high], [low, high], color="black", linewidth=0.6)
+    for gpu, (color, marker) in styles.items():
+        of_gpu = [compared for compared in found.compared if compared.row.gpu == gpu]
+        if of_gpu:
+            axes.scatter(
+                [compared.row.measured for compared in of_gpu],
+                [compared.predicted for compared in of_gpu],
+                s=7,
+                marker=marker,
+                facecolors="none",
+                edgecolors=color,
+                linewidths=0.6,
+                label=gpu,
+            )
+    axes.set(xscale="log", yscale="log", xlim=(low, high), ylim=(low, high), aspect="equal")
+    unit = ", ".join(sorted({compared.row.unit for compared in found.compared}))
+    axes.set_xlabel(f"measured, {unit}")
+    axes.set_ylabel(f"predicted, {unit}")
+    accuracy = found.accuracy
+    told = f"\n{accuracy.rows:,} rows, mean error {accuracy.mape_percent:.1f} %" if accuracy else ""
+    axes.set_title(f"{found.name}{told}", fontsize=7)
+
+
+def limits(compared: Sequence[Compared]) -> tuple[float, float]:
+    """A range that holds all points, with room around them."""
+    values = [value for one in compared for value in (one.row.measured, one.predicted) if value > 0]
+    return min(values) / 1.5, max(values) * 1.5
+
+
+def rows(families: Sequence[FamilyResult]) -> Iterator[dict[str, object]]:
+    """The points as data."""
+    for found in families:
+        yield from ({"gpu": one.row.gpu, "group": one.row.group, **row_record(one)} for one in found.compared)

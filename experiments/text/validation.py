@@ -1,0 +1,106 @@
+"""A validation as text: the errors of every family and of its groups, and the rows that are farthest off."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from experiments.text.page import Part
+from experiments.text.quantity import number_of
+from experiments.text.table import Column, Table
+from experiments.validation.accuracy import Accuracy, accuracy_of, worst
+from experiments.validation.export import row_name
+from experiments.validation.tables import EXTRA
+
+if TYPE_CHECKING:
+    from experiments.validate import FamilyResult, Validation
+    from experiments.validation.row import Compared
+
+WORST_ROWS = 10
+
+
+def validation_parts(validation: Validation) -> list[Part]:
+    """The table of all families, then the worst rows of each, then what is missing."""
+    with_rows = [found for found in validation.families if found.compared]
+    parts: list[Part] = ["Errors of the GPU model, in percent of what was measured (bias: above 0 is too much)"]
+    if with_rows:
+        parts.append(accuracy_table(with_rows))
+    for found in with_rows:
+        parts += [f"{found.name}: the rows that are farthest off", *worst_rows(found)]
+    return [*parts, *notes(validation)]
+
+
+def accuracy_table(families: Sequence[FamilyResult]) -> Table:
+    """A line a family, and below it one for each GPU and group where there are several."""
+    columns = (
+        Column("family", right=False),
+        Column("rows"),
+        Column("mean\n%"),
+        Column("median\n%"),
+        Column("90th\n%"),
+        Column("bias\n%"),
+    )
+    rows: list[tuple[str, ...]] = []
+    for found in families:
+        rows += [accuracy_row(name, accuracy) for name, accuracy in lines(found)]
+    return Table(columns, tuple(rows))
+
+
+def lines(found: FamilyResult) -> Iterator[tuple[str, Accuracy]]:
+    """(name, accuracy): of the family, then of its parts."""
+    if found.accuracy:
+        yield found.name, found.accuracy
+    parts: dict[tuple[str, str], list[Compared]] = {}
+    for compared in found.compared:
+        parts.setdefault((compared.row.gpu, compared.row.group), []).append(compared)
+    for (gpu, group), rows in parts.items() if len(parts) > 1 else ():
+        accuracy = accuracy_of(rows)
+        if accuracy:
+            yield f"  {gpu} {group}".rstrip(), accuracy
+
+
+def accuracy_row(name: str, accuracy: Accuracy) -> tuple[str, ...]:
+    """The cells of one line."""
+    values = (accuracy.mape_percent, accuracy.median_percent, accuracy.p90_percent)
+    return (name, f"{accuracy.rows:,}", *(f"{value:.1f}" for value in values), f"{accuracy.bias_percent:+.1f}")
+
+
+def worst_rows(found: FamilyResult) -> list[Part]:
+    """The rows that are farthest off, and where they are from."""
+    columns = (
+        Column("row", right=False),
+        Column("predicted"),
+        Column("measured"),
+        Column("unit", right=False),
+        Column("error %"),
+    )
+    rows = worst(found.compared, WORST_ROWS)
+    sources = dict.fromkeys(compared.row.source for compared in rows)
+    return [Table(columns, tuple(map(worst_row, rows))), f"Source: {'; '.join(sources)}"]
+
+
+def worst_row(compared: Compared) -> tuple[str, ...]:
+    """The cells of one row."""
+    row = compared.row
+    numbers = (f"{compared.predicted:,.5g}", f"{row.measured:,.5g}")
+    return (row_name(compared), *numbers, row.unit, f"{compared.error_percent:+.1f}")
+
+
+def notes(validation: Validation) -> Iterator[str]:
+    """Samples, rows that the model refuses, families without rows, and where more would be found."""
+    for found in validation.families:
+        seen = len(found.compared) + len(found.refused)
+        if seen < found.there:
+            yield f"{found.name}: {seen:,} of {found.there:,} rows, the same every time; --all takes all."
+        if found.refused:
+            (reason, count), *_ = Counter(refused.reason for refused in found.refused).most_common(1)
+            refused = number_of(len(found.refused), "row")
+            yield f"{found.name}: {refused} not predicted; {count:,} of them: {reason}"
+    empty = [found.name for found in validation.families if not found.there]
+    if empty:
+        yield f"No rows of: {', '.join(empty)}."
+    if not validation.tables:
+        yield f"Only the project's own figures: {EXTRA} brings NVIDIA's aiconfigurator database, or name a folder."
+    else:
+        yield f"Measured tables: {validation.tables}."

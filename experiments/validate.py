@@ -1,0 +1,106 @@
+"""The model beside measurements: which rows, what is predicted, and how far that is off."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from experiments.validation.accuracy import Accuracy, accuracy_of
+from experiments.validation.family import family_named, family_names
+from experiments.validation.row import Compared, Outcome, Refused, Row
+from experiments.validation.runner import outcomes
+from experiments.validation.sampling import sample
+from experiments.validation.tables import Tables, find_tables
+from gpu_model import machine_names
+from patterns.errors import UnknownName, UserError
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is to be validated. families, gpus: () for all. rows: of each family and GPU at most, None for all.
+
+    settings: parameters of the GPUs replaced. jobs: processes, 0 for one a processor.
+    """
+
+    families: tuple[str, ...] = ()
+    gpus: tuple[str, ...] = ()
+    rows: int | None = None
+    folder: Path | None = None
+    settings: tuple[tuple[str, str], ...] = ()
+    jobs: int = 0
+
+
+@dataclass(frozen=True)
+class FamilyResult:
+    """A family's rows, in order. there: how many it has for these GPUs, of which a sample may have been taken."""
+
+    name: str
+    compared: tuple[Compared, ...]
+    refused: tuple[Refused, ...]
+    there: int
+
+    @property
+    def accuracy(self) -> Accuracy | None:
+        """Over all its rows; None if it has none."""
+        return accuracy_of(self.compared)
+
+
+@dataclass(frozen=True)
+class Validation:
+    """Families by name, and where the tables are from ('' if there are none)."""
+
+    families: tuple[FamilyResult, ...]
+    tables: str
+
+
+def validate(question: Question, progress: Callable[[int, int], None] = lambda done, total: None) -> Validation:
+    """Predict the rows that are asked for. `progress` is told how many of all are done. Raises UserErrors."""
+    check(question)
+    tables = find_tables(question.folder)
+    names = question.families or family_names()
+    found = {name: _of_gpus(family_named(name).rows(tables), question.gpus) for name in dict.fromkeys(names)}
+    rows = [row for every in found.values() for row in sample(every, question.rows)]
+    done: list[Outcome] = []
+    for outcome in outcomes(rows, _overrides(question.settings), question.jobs):
+        done.append(outcome)
+        progress(len(done), len(rows))
+    results = tuple(_result(name, done, len(every)) for name, every in found.items())
+    return Validation(results, tables.where)
+
+
+def check(question: Question) -> None:
+    """Raises UnknownName for a family or a GPU that does not exist."""
+    for name in question.families:
+        if name not in family_names():
+            raise UnknownName("family", name, family_names())
+    for name in question.gpus:
+        if name not in machine_names():
+            raise UnknownName("GPU", name, machine_names())
+
+
+def count_rows(tables: Tables) -> Mapping[str, int]:
+    """Rows of every family on machines that there are."""
+    return {name: len(_of_gpus(family_named(name).rows(tables), ())) for name in family_names()}
+
+
+def _of_gpus(rows: Sequence[Row], gpus: tuple[str, ...]) -> list[Row]:
+    wanted = gpus or machine_names()
+    return [row for row in rows if row.gpu in wanted]
+
+
+def _overrides(settings: tuple[tuple[str, str], ...]) -> dict[str, str]:
+    """Settings of the GPUs by name; `gpu.` may stand before it. Raises UserError for one that is set twice."""
+    found: dict[str, str] = {}
+    for written, value in settings:
+        name = written.removeprefix("gpu.")
+        if name in found:
+            raise UserError(f"{name!r} is set twice by --set: keep one")
+        found[name] = value
+    return found
+
+
+def _result(name: str, done: Sequence[Outcome], there: int) -> FamilyResult:
+    compared = tuple(one for one in done if isinstance(one, Compared) and one.row.family == name)
+    refused = tuple(one for one in done if isinstance(one, Refused) and one.row.family == name)
+    return FamilyResult(name, compared, refused, there)

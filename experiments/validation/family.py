@@ -1,0 +1,33 @@
+"""What a family of measurements is: a file in experiments/families. The file's name is the family's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, Protocol, cast
+
+from experiments.validation.row import Row
+from experiments.validation.tables import Tables
+from patterns.plugin import load_module, modules
+
+FAMILIES = "experiments.families"
+# What a plan's time is made of, as far as its error is told: see bands.py.
+Part = Literal["gemm", "attention", "small_kernels", "launches", "collectives"]
+
+
+class Family(Protocol):
+    """PART: the part of a plan's time that the family tells the error of; '' where it is of no single one."""
+
+    PART: Part | Literal[""]
+
+    def rows(self, tables: Tables) -> Sequence[Row]:
+        """Every measurement that there is, in an order that does not change. Raises UserError."""
+
+
+def family_names() -> tuple[str, ...]:
+    """Every family, sorted."""
+    return modules(FAMILIES)
+
+
+def family_named(name: str) -> Family:
+    """The family `name`. Raises UnknownName."""
+    return cast(Family, load_module(FAMILIES, name, "family"))
