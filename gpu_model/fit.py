@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gpu_model.loader import is_staged
 from gpu_model.machine import Machine
 from gpu_model.work import Choice, CtaDemand, RoleDemand, Work
 from patterns.errors import DoesNotFit, UserError
 
 WARP = 32
 WARPGROUP = 128
+REGISTER_BYTES = 4
 # What setmaxnreg accepts: multiples of 8 in this range, for whole warpgroups.
 LEAST_SETMAXNREG, MOST_SETMAXNREG, SETMAXNREG_STEP = 24, 256, 8
 # What CUTLASS and FlashAttention-3 leave a producer beside consumers that need most.
@@ -102,9 +104,11 @@ def consumer_registers(machine: Machine, consumers: int, producer: int = PRODUCE
 
 
 def uniform(work: Work, choice: Choice, machine: Machine) -> CtaDemand:
-    """Warps that all load and compute: one role."""
+    """Warps that all load and compute: one role. A loader that stages holds a slot's bytes in their registers too."""
     threads = choice.warpgroups * WARPGROUP
-    return CtaDemand((RoleDemand("cta", threads, _registers(work, threads, machine)),), _ring(work, choice, machine))
+    staged = -(-work.slot_bytes // (REGISTER_BYTES * threads)) if is_staged(choice.loader) else 0
+    registers = _registers(work, threads, machine) + staged
+    return CtaDemand((RoleDemand("cta", threads, registers),), _ring(work, choice, machine))
 
 
 def specialized(work: Work, choice: Choice, machine: Machine) -> CtaDemand:

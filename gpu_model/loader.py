@@ -40,6 +40,11 @@ def loaders_there(known: tuple[str, ...], machine: Machine) -> tuple[str, ...]:
     return tuple(name for name in known if set(loader_named(name).NEEDS) <= set(machine.features))
 
 
+def is_staged(name: str) -> bool:
+    """Whether the loading warps hold what they load in registers and write it to shared memory themselves."""
+    return "registers" in loader_named(name).THROUGH
+
+
 def usable_loaders(schedule: str, known: tuple[str, ...], asked: str | None, machine: Machine) -> tuple[str, ...]:
     """Of the loaders that a schedule knows, those that the machine has; only the one asked for, if one is.
 

@@ -39,7 +39,7 @@ class Machine:
     hbm_efficiency: share of hbm_bytes_per_s that long streams get.
     load_latency_cycles: from the end of a transfer on the load path to its arrival in shared memory.
     cp_async_issue_cycles, tma_issue_cycles: paid by the issuing warp for each tile; the first also per KiB.
-    barrier_cycles: from a full or empty barrier's change to the first instruction of the role that waited for it.
+    barrier_cycles: from a barrier's change to the first instruction of the role that waited for it.
     mma_issue_cycles: paid by the computing warps for the matrix instructions of a step; mma_wait_cycles: from their end
     to the first instruction that may use it. smem_write_bytes_per_cycle: from registers into shared memory.
     kernel_ramp_cycles, kernel_drain_cycles: inside a kernel before its first load and after its last store.

@@ -70,6 +70,11 @@ def issue_cycles(machine: Machine, loader: str, num_bytes: int) -> int:
     return loader_named(loader).issue_cycles(machine, num_bytes)
 
 
+def staging_cycles(machine: Machine, num_bytes: int) -> int:
+    """Writing so many bytes from registers to shared memory, rounded up."""
+    return -(-num_bytes // machine.smem_write_bytes_per_cycle)
+
+
 @dataclass(frozen=True)
 class Transfer:
     """What one SM moves at once: `num_bytes / count` over its port and through the L2.

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from gpu_model.machine import Machine
-from gpu_model.price import issue_cycles
+from gpu_model.price import issue_cycles, staging_cycles
 from gpu_model.work import Choice, Use, Wave, Work
 from patterns.pipeline.program import Barrier, Channel, Program, Role, Unit, UnitClass
-from patterns.pipeline.script import Acquire, Finish, Loop, Op, Release, Run, Start, Wait, copy
+from patterns.pipeline.script import Acquire, Arrive, Await, Commit, Finish, Loop, Op, Release, Run, Start, Wait, copy
 
 RING = "ring"
+REGISTERS = "registers"
 MMA = "mma"
+RING_SLOTS = (1, 2, 3, 4, 6, 8, 12, 16, 32)
 # Units of an SM by name, in the order that Programs list them. `hbm` stands for both memory paths where the HBM is
 # what limits them together.
 UNIT_CLASS: Mapping[str, UnitClass] = {
@@ -41,10 +43,27 @@ def drain(machine: Machine) -> tuple[Op, ...]:
 
 def load_step(work: Work, wave: Wave, machine: Machine, choice: Choice) -> tuple[Op, ...]:
     """Wait for a free slot, pay the issue cost, start the load that fills it."""
+    return (Acquire(RING), *hand_over(machine), *_load(work, wave, machine, choice, RING))
+
+
+def fetch_step(work: Work, wave: Wave, machine: Machine, choice: Choice) -> tuple[Op, ...]:
+    """Start a load into registers; nobody else reads them, so there is no barrier to wait for."""
+    return (Acquire(REGISTERS), *_load(work, wave, machine, choice, REGISTERS))
+
+
+def stage_step(work: Work, machine: Machine) -> tuple[Op, ...]:
+    """Wait for what was loaded into registers, and write it to a free slot of shared memory."""
+    staging = Use("smem", staging_cycles(machine, work.slot_bytes), "stage")
+    return (Wait(REGISTERS), Acquire(RING), *needed(staging), Commit(RING), Release(REGISTERS))
+
+
+def _load(work: Work, wave: Wave, machine: Machine, choice: Choice, into: str) -> tuple[Op, ...]:
     issue = Use("issue", issue_cycles(machine, choice.loader, work.slot_bytes), "issue")
     load = wave.load
-    arriving = copy(load.unit, load.cycles, work.latency_cycles, RING, label=load.label, counts=load.counts)
-    return (Acquire(RING), *hand_over(machine), *needed(issue), arriving)
+    return (
+        *needed(issue),
+        copy(load.unit, load.cycles, work.latency_cycles, into, label=load.label, counts=load.counts),
+    )
 
 
 def compute_step(work: Work, machine: Machine, part: int = 0, parts: int = 1) -> tuple[Op, ...]:
@@ -59,8 +78,18 @@ def end_tile(work: Work, wave: Wave, part: int = 0, parts: int = 1) -> tuple[Op,
 
 
 def hand_over(machine: Machine) -> tuple[Op, ...]:
-    """What a role pays once it has seen a barrier of the ring change."""
+    """What a role pays to see a barrier change."""
     return needed(Use("sync", machine.barrier_cycles, "barrier"))
+
+
+def meet(barrier: str, roles: int, machine: Machine) -> tuple[Op, ...]:
+    """Go on once all `roles` are here."""
+    return (Arrive(barrier), Await(barrier, roles), *hand_over(machine))
+
+
+def take_turn(mine: str, body: tuple[Op, ...], next_one: str, machine: Machine) -> tuple[Op, ...]:
+    """Run `body` once barrier `mine` says so, then pass the turn on."""
+    return (Await(mine), *hand_over(machine), *body, Arrive(next_one))
 
 
 def computing(uses: Iterable[Use], machine: Machine) -> tuple[Op, ...]:
@@ -110,24 +139,26 @@ def fed_cycles(work: Work, issue: int) -> int:
     return sum(wave.tiles * work.steps * max(wave.load.cycles, issue) for wave in work.waves)
 
 
-def used_cycles(work: Work, issue: int, step: int, slots: int, stores: bool) -> int:
+def used_cycles(work: Work, issue: int, step: int, slots: int, ends: Sequence[int]) -> int:
     """All tiles one after another, by what computing takes and by how soon slots come back.
 
-    issue, step: of the loading and of the computing role, for each slot.
-
-    A slot comes back after issue, transfer, latency and computing; the end of a tile overlaps with the first three.
-    stores: whether a tile's store is waited for too. A store on the loads' own unit holds them up.
+    issue, step: of the loading and of the computing role, for each slot. ends: of every wave, cycles from a tile's
+    last step to the next tile's first. A slot comes back after issue, transfer, latency and computing; the end of a
+    tile overlaps with the first three. A store on the loads' own unit holds them up.
     """
     scarce = work.tiles * work.steps > slots
     total = 0
-    for wave in work.waves:
-        end = work.end_cycles(wave) if stores else work.finish_cycles
+    for wave, end in zip(work.waves, ends, strict=True):
         held_up = wave.store.cycles // work.steps if wave.store.unit == wave.load.unit else 0
         loading = issue + wave.load.cycles + work.latency_cycles + held_up
-        computing = work.steps * step + end
         returning = -(-work.steps * (loading + step) // slots) + max(0, end - loading) if scarce else 0
-        total += wave.tiles * max(computing, returning)
+        total += wave.tiles * max(work.steps * step + end, returning)
     return total
+
+
+def deepest_ring(most: int) -> tuple[int, ...]:
+    """The greatest of a few round slot counts that is at most `most`; none where there is no room for any."""
+    return tuple(slots for slots in RING_SLOTS if slots <= most)[-1:]
 
 
 def needed(*uses: Use) -> tuple[Op, ...]:

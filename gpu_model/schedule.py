@@ -74,7 +74,7 @@ def fixed_of(name: str, option: str, asked: int | None, known: tuple[int, ...]) 
 
 
 def check_schedule(name: str, machine: Machine) -> None:
-    """Raises UnknownName, and UserError with the nearest schedule that works where the machine lacks a feature."""
+    """Raises UnknownName, and UserError with the nearest schedule that works where the machine lacks what it needs."""
     if name not in schedule_names():
         raise UnknownName("schedule", name, schedule_names())
     if name == AUTO:

@@ -45,7 +45,7 @@ def demand(work: Work, choice: Choice, machine: Machine) -> CtaDemand:
 def predict(work: Work, choice: Choice, machine: Machine) -> int:
     """Fill, then the slowest of loads, computing and stores, then what the last tile still needs."""
     issue, step = loading_cycles(work, choice, machine), computing_cycles(work.step, machine)
-    used = used_cycles(work, issue, step, choice.slots, stores=False)
+    used = used_cycles(work, issue, step, choice.slots, [work.finish_cycles] * len(work.waves))
     stored = sum(wave.tiles * wave.store.cycles for wave in work.waves)
     first, last = work.waves[0].load, work.waves[-1].store
     loaded = sum(wave.tiles * work.steps * wave.load.cycles for wave in work.waves)

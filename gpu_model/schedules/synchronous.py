@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from gpu_model.fit import uniform
+from gpu_model.loader import is_staged
 from gpu_model.machine import Machine
+from gpu_model.price import staging_cycles
 from gpu_model.roles import (
+    REGISTERS,
     RING,
     assemble,
     compute_step,
     computing_cycles,
     drain,
     end_tile,
+    fetch_step,
     load_step,
     loading_cycles,
     loop,
     ramp,
+    stage_step,
 )
 from gpu_model.schedule import Job
-from gpu_model.work import Choice, CtaDemand, Work
+from gpu_model.work import Choice, CtaDemand, Wave, Work
 from patterns.pipeline.program import Channel, Program, Role
 from patterns.pipeline.script import Op
 
@@ -40,7 +45,9 @@ def demand(work: Work, choice: Choice, machine: Machine) -> CtaDemand:
 
 def predict(work: Work, choice: Choice, machine: Machine) -> int:
     """The sum of everything, in cycles: nothing overlaps."""
-    step = loading_cycles(work, choice, machine) + work.latency_cycles + computing_cycles(work.step, machine)
+    staged = staging_cycles(machine, work.slot_bytes) if is_staged(choice.loader) else 0
+    computing = computing_cycles(work.step, machine)
+    step = loading_cycles(work, choice, machine) + work.latency_cycles + staged + computing
     tiles = sum(w.tiles * (work.steps * (step + w.load.cycles) + work.end_cycles(w)) for w in work.waves)
     return machine.kernel_ramp_cycles + tiles + machine.kernel_drain_cycles
 
@@ -49,6 +56,13 @@ def program(work: Work, choice: Choice, machine: Machine) -> Program:
     """One role. A CTA ends with its tile: the next tile's first load waits for this tile's store."""
     script: tuple[Op, ...] = ramp(machine)
     for wave in work.waves:
-        step = load_step(work, wave, machine, choice) + compute_step(work, machine)
+        step = _load(work, wave, choice, machine) + compute_step(work, machine)
         script += loop(wave.tiles, loop(work.steps, step, "steps") + end_tile(work, wave), "tiles")
-    return assemble(work.name, machine, (Channel(RING, 1),), (Role("cta", script + drain(machine)),))
+    staged = (Channel(REGISTERS, 1),) if is_staged(choice.loader) else ()
+    return assemble(work.name, machine, (*staged, Channel(RING, 1)), (Role("cta", script + drain(machine)),))
+
+
+def _load(work: Work, wave: Wave, choice: Choice, machine: Machine) -> tuple[Op, ...]:
+    if is_staged(choice.loader):
+        return fetch_step(work, wave, machine, choice) + stage_step(work, machine)
+    return load_step(work, wave, machine, choice)

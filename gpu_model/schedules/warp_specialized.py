@@ -9,6 +9,7 @@ from gpu_model.roles import (
     assemble,
     compute_step,
     computing_cycles,
+    deepest_ring,
     drain,
     end_tile,
     fed_cycles,
@@ -31,8 +32,8 @@ WARPGROUPS = (1, 2, 3)
 
 
 def slot_counts(most: int) -> tuple[int, ...]:
-    """Ring depths to try, fewest first."""
-    return tuple(n for n in (1, 2, 3, 4, 6, 8, 12, 16, 32) if n <= most)
+    """The deepest ring of a few sizes: slots more never make a producer that runs ahead slower."""
+    return deepest_ring(most)
 
 
 def demand(work: Work, choice: Choice, machine: Machine) -> CtaDemand:
@@ -44,7 +45,8 @@ def predict(work: Work, choice: Choice, machine: Machine) -> int:
     """The slower of the stream of loads, which never stops between tiles, and the consumer; plus the fill."""
     issue, step = loading_cycles(work, choice, machine), computing_cycles(work.step, machine)
     last = step + work.end_cycles(work.waves[-1])
-    used = work.waves[0].load.cycles + used_cycles(work, issue, step, choice.slots, stores=True)
+    ends = [work.end_cycles(wave) for wave in work.waves]
+    used = work.waves[0].load.cycles + used_cycles(work, issue, step, choice.slots, ends)
     busy = max(used, fed_cycles(work, issue) + last)
     return machine.kernel_ramp_cycles + issue + work.latency_cycles + busy + machine.kernel_drain_cycles
 

@@ -1,0 +1,103 @@
+"""A producer warp, and consumer warpgroups that compute each tile together, every one its rows of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from gpu_model.fit import specialized
+from gpu_model.machine import Machine
+from gpu_model.roles import (
+    RING,
+    assemble,
+    compute_step,
+    computing_cycles,
+    deepest_ring,
+    drain,
+    end_tile,
+    fed_cycles,
+    load_step,
+    loading_cycles,
+    loop,
+    meet,
+    ramp,
+    shared,
+    used_cycles,
+)
+from gpu_model.schedule import Job
+from gpu_model.work import Choice, CtaDemand, Use, Work
+from patterns.pipeline.program import Barrier, Channel, Program, Role
+from patterns.pipeline.script import Op
+
+LOADERS = ("tma", "cp_async")
+SERVES: tuple[Job, ...] = ("mm",)
+NEEDS: tuple[str, ...] = ()
+AUTO = True
+WARPGROUPS = (2, 3)
+TOGETHER = "together"
+
+
+def slot_counts(most: int) -> tuple[int, ...]:
+    """The deepest ring of a few sizes: slots more never make a producer that runs ahead slower."""
+    return deepest_ring(most)
+
+
+def demand(work: Work, choice: Choice, machine: Machine) -> CtaDemand:
+    """A producer warpgroup, and consumers that all have the registers of the one with most rows."""
+    blocks = -(-work.row_blocks // choice.warpgroups)
+    most = -(-work.accumulators * blocks // work.row_blocks)
+    return specialized(replace(work, accumulators=most * choice.warpgroups), choice, machine)
+
+
+def predict(work: Work, choice: Choice, machine: Machine) -> int:
+    """The slower of the stream of loads and the consumers, which share every unit; plus the fill."""
+    issue, step = loading_cycles(work, choice, machine), _step_cycles(work, choice, machine)
+    meeting = 2 * machine.barrier_cycles
+    ends = [meeting + _in_turn(work, (*work.finish, wave.store), choice) for wave in work.waves]
+    used = work.waves[0].load.cycles + used_cycles(work, issue, step, choice.slots, ends)
+    busy = max(used, fed_cycles(work, issue) + step + ends[-1])
+    return machine.kernel_ramp_cycles + issue + work.latency_cycles + busy + machine.kernel_drain_cycles
+
+
+def _step_cycles(work: Work, choice: Choice, machine: Machine) -> int:
+    """A step of all consumers: the busiest unit, or the consumer with most rows."""
+    parts = [shared(work.step, work, part, choice.warpgroups) for part in range(choice.warpgroups)]
+    on_units = _by_unit(use for uses in parts for use in uses)
+    return max(*on_units.values(), *(computing_cycles(uses, machine) for uses in parts))
+
+
+def _in_turn(work: Work, uses: tuple[Use, ...], choice: Choice) -> int:
+    """Uses that all consumers begin together: one passes every unit, the others follow on the one that takes longest.
+
+    The last consumer has as many rows as any.
+    """
+    parts = [_by_unit(shared(uses, work, part, choice.warpgroups)) for part in range(choice.warpgroups)]
+    return sum(parts[-1].values()) + sum(max(part.values()) for part in parts[:-1])
+
+
+def _by_unit(uses: Iterable[Use]) -> Mapping[str, int]:
+    cycles = {"": 0}
+    for use in uses:
+        cycles[use.unit] = cycles.get(use.unit, 0) + use.cycles
+    return cycles
+
+
+def program(work: Work, choice: Choice, machine: Machine) -> Program:
+    """Persistent. A slot is free once all consumers gave it back; they enter and leave the end of a tile together."""
+    producer: tuple[Op, ...] = ramp(machine)
+    for wave in work.waves:
+        producer += loop(wave.tiles * work.steps, load_step(work, wave, machine, choice), "loads")
+    consumers = tuple(
+        Role(f"consumer{part}", _consumer(work, part, choice, machine)) for part in range(choice.warpgroups)
+    )
+    ring = Channel(RING, choice.slots, readers=choice.warpgroups)
+    return assemble(work.name, machine, (ring,), (Role("producer", producer), *consumers), (Barrier(TOGETHER),))
+
+
+def _consumer(work: Work, part: int, choice: Choice, machine: Machine) -> tuple[Op, ...]:
+    parts, together = choice.warpgroups, meet(TOGETHER, choice.warpgroups, machine)
+    script: tuple[Op, ...] = ()
+    for wave in work.waves:
+        steps = loop(work.steps, compute_step(work, machine, part, parts), "steps")
+        script += loop(wave.tiles, steps + together + end_tile(work, wave, part, parts) + together, "tiles")
+    return script + (drain(machine) if part == parts - 1 else ())

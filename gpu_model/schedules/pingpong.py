@@ -1,0 +1,99 @@
+"""A producer warp, and two consumers that take tiles in turn: one ends its tile while the other computes.
+
+Their main loops are ordered by barriers, so that the tensor core works on one tile at a time and never on a mixture.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gpu_model.fit import specialized
+from gpu_model.machine import Machine
+from gpu_model.roles import (
+    RING,
+    assemble,
+    compute_step,
+    computing_cycles,
+    deepest_ring,
+    drain,
+    end_tile,
+    fed_cycles,
+    load_step,
+    loading_cycles,
+    loop,
+    ramp,
+    take_turn,
+)
+from gpu_model.schedule import Job
+from gpu_model.work import Choice, CtaDemand, Work
+from patterns.pipeline.program import Barrier, Channel, Program, Role
+from patterns.pipeline.script import Arrive, Op
+
+LOADERS = ("tma", "cp_async")
+SERVES: tuple[Job, ...] = ("mm",)
+NEEDS: tuple[str, ...] = ()
+AUTO = True
+WARPGROUPS = (1,)
+CONSUMERS = 2
+
+
+def slot_counts(most: int) -> tuple[int, ...]:
+    """The deepest ring of a few sizes: slots more never make a producer that runs ahead slower."""
+    return deepest_ring(most)
+
+
+def demand(work: Work, choice: Choice, machine: Machine) -> CtaDemand:
+    """A producer warpgroup and two consumers, each with the accumulators of a whole tile in its registers."""
+    wider = replace(choice, warpgroups=CONSUMERS * choice.warpgroups)
+    return specialized(replace(work, accumulators=CONSUMERS * work.accumulators), wider, machine)
+
+
+def predict(work: Work, choice: Choice, machine: Machine) -> int:
+    """The slowest of the loads, the ordered main loops, and the two consumers; then the last tile's end."""
+    issue, step = loading_cycles(work, choice, machine), computing_cycles(work.step, machine)
+    main = work.steps * step + machine.barrier_cycles
+    loops = pairs = 0
+    for wave in work.waves:
+        loading = issue + wave.load.cycles + work.latency_cycles
+        scarce = work.tiles * work.steps > choice.slots
+        returning = -(-work.steps * (loading + step) // choice.slots) if scarce else 0
+        # Both consumers' ends pass the same units.
+        longest = max((use.cycles for use in (*work.finish, wave.store)), default=0)
+        loops += wave.tiles * max(main, returning, longest)
+        pairs += wave.tiles * max(main, returning, -(-(main + work.end_cycles(wave)) // CONSUMERS))
+    last = work.waves[-1]
+    end = work.end_cycles(last)
+    # The second consumer begins a main loop after the first.
+    ordered = max(loops + end, pairs + (main if work.tiles % CONSUMERS == 0 else (main + end) // CONSUMERS))
+    fed = fed_cycles(work, issue) + step + end
+    busy = max(work.waves[0].load.cycles + ordered, fed)
+    return machine.kernel_ramp_cycles + issue + work.latency_cycles + busy + machine.kernel_drain_cycles
+
+
+def program(work: Work, choice: Choice, machine: Machine) -> Program:
+    """Persistent. The producer streams the steps of all tiles; whose tile they are follows from the turns."""
+    producer: tuple[Op, ...] = ramp(machine)
+    for wave in work.waves:
+        producer += loop(wave.tiles * work.steps, load_step(work, wave, machine, choice), "loads")
+    roles = [Role("producer", producer)]
+    roles += [Role(f"consumer{me}", _consumer(work, me, machine)) for me in range(min(CONSUMERS, work.tiles))]
+    barriers = tuple(Barrier(turn_of(me)) for me in range(CONSUMERS))
+    return assemble(work.name, machine, (Channel(RING, choice.slots),), tuple(roles), barriers)
+
+
+def turn_of(consumer: int) -> str:
+    """The barrier that says it is this consumer's turn."""
+    return f"turn{consumer}"
+
+
+def _consumer(work: Work, me: int, machine: Machine) -> tuple[Op, ...]:
+    other = (me + 1) % CONSUMERS
+    script: tuple[Op, ...] = () if me else (Arrive(turn_of(0)),)
+    first = 0
+    for wave in work.waves:
+        mine = sum(tile % CONSUMERS == me for tile in range(first, first + wave.tiles))
+        steps = loop(work.steps, compute_step(work, machine), "steps")
+        turn = take_turn(turn_of(me), steps, turn_of(other), machine)
+        script += loop(mine, turn + end_tile(work, wave), "tiles")
+        first += wave.tiles
+    return script + (drain(machine) if (work.tiles - 1) % CONSUMERS == me else ())
