@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib import import_module
+from itertools import groupby
+from typing import TYPE_CHECKING
 
 from experiments.about import about_config, about_data, about_module, below_the_first
 from experiments.sides import MODELS, Family, machine_names, mode_names
 from experiments.text.rules import rule_of
 from patterns.plugin import modules
+
+if TYPE_CHECKING:
+    from patterns.peaks import Peaks
 
 
 @dataclass(frozen=True)
@@ -21,8 +27,26 @@ class Entry:
 
 
 def machines() -> list[Entry]:
-    """Machines of both families."""
-    return [Entry(name, about_machine(family, name)) for family in MODELS for name in machine_names(family)]
+    """Machines of both families, with their peaks."""
+    return [
+        Entry(name, about_machine(family, name), peak_lines(MODELS[family], name))
+        for family in MODELS
+        for name in machine_names(family)
+    ]
+
+
+def peak_lines(model: str, name: str) -> tuple[str, ...]:
+    """Dense peaks with the clock they hold at, the ridge point of every type, and the HBM's rates."""
+    from experiments.text.quantity import digits, scaled
+
+    peaks: Peaks = import_module(f"{model}.peaks").peaks_of(name)
+    hbm, achieved = scaled(peaks.hbm_bytes_per_s, "B/s"), scaled(float(peaks.hbm_achieved_bytes_per_s), "B/s")
+    lines = [f"HBM {hbm}, of which long streams get {peaks.hbm_efficiency:.4g}: {achieved}"]
+    for rate, group in groupby(peaks.flops_per_s, key=lambda pair: pair[1]):
+        dtypes = [dtype for dtype, _ in group]
+        ridge = digits(float(peaks.ridge_flops_per_byte(dtypes[0])))
+        lines.append(f"{', '.join(dtypes)}: {scaled(rate, 'FLOP/s')} dense, ridge point {ridge} FLOP/B")
+    return (*lines, f"16-bit: {peaks.derivation} x {scaled(peaks.clock_hz, 'Hz')}")
 
 
 def about_machine(family: Family, name: str) -> str:

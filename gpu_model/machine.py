@@ -8,32 +8,20 @@ from functools import cached_property
 from importlib.resources.abc import Traversable
 from typing import Literal
 
-from patterns.parameters import Parameters, read_parameters
+from gpu_model.plausible import contradictions, hint
+from patterns.parameters import Parameters, Rules, read_parameters
 from patterns.plugin import data_file, data_files
 from patterns.units import exact
 
 MACHINES = "gpu_model.machines"
-FEATURES = (
-    "cp_async",
-    "tma",
-    "mma_sync",
-    "wgmma",
-    "setmaxnreg",
-    "clusters",
-    "pdl",
-    "tmem",
-    "tcgen05",
-    "bf16",
-    "fp8",
-    "fp4",
-)
 
 
 @dataclass(frozen=True)
 class Machine:
     """What the model believes about a GPU. Rates without `_per_s` are of one SM unless the name says l2.
 
-    mma_*: the smallest matrix instruction; rows, columns and inner bytes are padded to it.
+    mma_*: the smallest matrix instruction; rows, columns and inner bytes are padded to it. mma_instruction_cycles: of
+    one with most columns on the whole SM, measured: the peaks must agree with it; 0 where it is not known.
     smem_cycles_per_kib: what reading its operands from shared memory costs the tensor core (0: not modelled).
     tile_rows, tile_columns: extents that are tried for a matrix tile. tile_k_bytes: an operand's row in one step.
     hbm_efficiency: share of hbm_bytes_per_s that long streams get.
@@ -48,6 +36,10 @@ class Machine:
     moment at which all have seen it. fit: whether a plan that does not fit is refused or only warned about.
     features: what its instruction set has, see FEATURES; schedules and loaders name those that they need.
     tmem_columns: of tensor memory, 128 lanes of 4 bytes each; 0 where there is none. remote_arrive_cycles: from an
+    device between two kernels. fit: whether a plan that does not fit is refused or only warned about.
+    features: what its instruction set has, see plausible.FEATURES; schedules and loaders name those that they need.
+    tmem_columns: of tensor memory, 128 lanes of 4 bytes each; 0 where there is none.
+    mma_commit_cycles: from the end of an asynchronous MMA to its arrival at a barrier. remote_arrive_cycles: from an
     arrival at a barrier of another CTA of the cluster until it is seen there. cluster_barrier_cycles: all CTAs of a
     cluster meeting. most_clusters: by the size of a cluster, how many are resident at once, one CTA an SM, where that
     is measured.
@@ -107,6 +99,7 @@ class Machine:
     mma_wait_cycles: int = 0
     smem_write_bytes_per_cycle: int = 128
     name: str = ""
+    mma_instruction_cycles: int = 0
     tmem_columns: int = field(default=0, metadata={"zero": True})
     remote_arrive_cycles: int = 0
     cluster_barrier_cycles: int = 0
@@ -140,8 +133,11 @@ def load_machine(name: str, overrides: Mapping[str, str] | None = None) -> Machi
 
 def read_machine(name: str, overrides: Mapping[str, str] | None = None) -> Parameters[Machine]:
     """A machine's numbers with where each is from. Raises UnknownName, SpecError."""
-    return read_parameters(_file_of(name), Machine, overrides, _file_of)
+    return read_parameters(_file_of(name), Machine, overrides, RULES)
 
 
 def _file_of(name: str) -> Traversable:
     return data_file(MACHINES, name, ".yaml", "GPU")
+
+
+RULES = Rules(_file_of, hint, contradictions)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpu_model.machine import FEATURES, Machine
+from gpu_model.machine import Machine
+from gpu_model.plausible import FEATURES
 from gpu_model.space import product_of
 from patterns.graph import Graph
 from patterns.kind import has

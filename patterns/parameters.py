@@ -9,7 +9,7 @@ out from another machine's file, with its sources.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, Field, dataclass, fields, replace
 from functools import cached_property
 from importlib.resources.abc import Traversable
@@ -65,39 +65,64 @@ class Parameters(Generic[Values]):
         return tuple((origin.field, origin.used.source) for origin in self.origins)
 
 
+def _no_hint(name: str) -> str:
+    return ""
+
+
+def _no_contradictions(values: Any) -> Iterable[tuple[str, str]]:
+    return ()
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What a family of machines adds to the rules of their files.
+
+    file_of: the file of the machine that `like` names; without it, files name none. hint: what is said of an unknown
+    parameter beside its name. contradictions: (field, message) for values of a file that cannot all be true; values
+    that are set on the command line are not checked, because they ask what would be.
+    """
+
+    file_of: Callable[[str], Path | Traversable] | None = None
+    hint: Callable[[str], str] = _no_hint
+    contradictions: Callable[[Any], Iterable[tuple[str, str]]] = _no_contradictions
+
+
 def read_parameters(
     file: Path | Traversable,
     cls: type[Values],
     overrides: Mapping[str, str] | None = None,
-    file_of: Callable[[str], Path | Traversable] | None = None,
+    rules: Rules = Rules(),
 ) -> Parameters[Values]:
     """The parameters in a file as an instance of `cls`, a flat frozen dataclass.
-
-    file_of: the file of the machine that `like` names; without it, files name none.
 
     Fields are int, float, str, bool, Literal, a tuple of these, or a tuple of (name, value) pairs, which files write
     as a mapping. A field with a default may be left out. overrides: value by field name, as text with its unit.
     Raises SpecError with every mistake of the file, UnknownName for an override of no field.
     """
-    document, taken = _with_base(load_file(file), cls, file_of)
+    document, taken = _with_base(load_file(file), cls, rules)
     known = {field.name: field for field in fields(cls)}
     for name in overrides or {}:
         if name not in known:
             raise UnknownName("parameter", name, known)
-    mistakes: list[Mistake] = []
+    mistakes = [
+        document.at_key((name,), f"unknown parameter {name!r}{did_you_mean(name, known)}{rules.hint(name)}")
+        for name in (document.data if isinstance(document.data, dict) else ())
+        if name not in known
+    ]
     origins = _origins(document, cls, known, mistakes, taken)
     document.refuse(mistakes)
+    in_file = cls(**{name: origin.used.value for name, origin in origins.items()})
+    document.refuse([document.at((name, "value"), message) for name, message in rules.contradictions(in_file)])
     for name, text in (overrides or {}).items():
         origins[name] = Origin(name, _overridden(cls, known[name], str(text)))
     in_order = tuple(origins[name] for name in known)
     return Parameters(cls(**{origin.field: origin.used.value for origin in in_order}), in_order)
 
 
-def _with_base(
-    document: Document, cls: type[Values], file_of: Callable[[str], Path | Traversable] | None
-) -> tuple[Document, Mapping[str, Origin]]:
+def _with_base(document: Document, cls: type[Values], rules: Rules) -> tuple[Document, Mapping[str, Origin]]:
     """The document without `like`, and what it takes from the machine that this names. One that is like no other."""
     data = document.data
+    file_of = rules.file_of
     if file_of is None or not isinstance(data, dict) or _LIKE not in data:
         return document, {}
     name = data[_LIKE]
@@ -108,7 +133,7 @@ def _with_base(
         raise
     if isinstance(base.data, dict) and _LIKE in base.data:
         document.refuse([document.at((_LIKE,), f"{name} is itself like another machine: name that one")])
-    origins = read_parameters(file_of(str(name)), cls).origins
+    origins = read_parameters(file_of(str(name)), cls, None, replace(rules, file_of=None)).origins
     own = {key: value for key, value in data.items() if key != _LIKE}
     return replace(document, data=own), {origin.field: origin for origin in origins}
 
@@ -124,11 +149,6 @@ def _origins(
     if not isinstance(data, dict):
         mistakes.append(document.at((), "the top level must be a mapping: each parameter {value: ..., source: ...}"))
         return {}
-    mistakes += [
-        document.at_key((name,), f"unknown parameter {name!r}{did_you_mean(name, known)}")
-        for name in data
-        if name not in known
-    ]
     hints = get_type_hints(cls)
     origins = {}
     for name, field in known.items():

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from patterns.errors import SpecError, UnknownName, UserError
-from patterns.parameters import COMMAND_LINE, Parameters, Published, read_parameters
+from patterns.parameters import COMMAND_LINE, Parameters, Published, Rules, read_parameters
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ def like(text: str, folder: Path) -> Parameters[Machine]:
             raise UnknownName("machine", name, ("other", "second"))
         return folder / f"{name}.yaml"
 
-    return read_parameters(folder / "machine.yaml", Machine, None, file_of)
+    return read_parameters(folder / "machine.yaml", Machine, None, Rules(file_of=file_of))
 
 
 def test_a_machine_like_another_takes_what_it_leaves_out(tmp_path: Path) -> None:
@@ -161,3 +161,22 @@ def test_a_machine_is_like_one_that_there_is_and_that_is_like_no_other(tmp_path:
         like("like: second\n", tmp_path)
     with pytest.raises(SpecError, match="unknown parameter 'like'"):
         read("like: other\n" + TEXT, tmp_path)
+
+
+def test_values_that_cannot_all_be_true_are_told_where_they_stand(tmp_path: Path) -> None:
+    def contradictions(machine: Machine) -> list[tuple[str, str]]:
+        return [("cores", "more cores than the grid has")] if machine.cores > 128 else []
+
+    def hint(name: str) -> str:
+        return "; there are no threads" if "thread" in name else ""
+
+    rules = Rules(hint=hint, contradictions=contradictions)
+    file = tmp_path / "machine.yaml"
+    file.write_text(TEXT.replace("010", "129"), encoding="utf-8")
+    with pytest.raises(SpecError, match=r"machine.yaml:3:16: cores.value: more cores than the grid has"):
+        read_parameters(file, Machine, None, rules)
+    file.write_text(TEXT + "threads: {value: 1, source: x}\n", encoding="utf-8")
+    with pytest.raises(SpecError, match="unknown parameter 'threads'; there are no threads"):
+        read_parameters(file, Machine, None, rules)
+    file.write_text(TEXT, encoding="utf-8")
+    assert read_parameters(file, Machine, {"cores": "129"}, rules).values.cores == 129

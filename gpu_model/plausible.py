@@ -1,0 +1,75 @@
+"""What is wrong with a machine file though every value has the right form: peaks of 2:4 sparsity, unknown features.
+
+Peaks are dense everywhere. A peak is held against the time of one matrix instruction, which was measured: twice the
+rate that follows from it is the peak that datasheets print in larger type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from patterns.errors import did_you_mean
+
+if TYPE_CHECKING:
+    from gpu_model.machine import Machine
+
+FEATURES = (
+    "cp_async",
+    "tma",
+    "mma_sync",
+    "wgmma",
+    "setmaxnreg",
+    "clusters",
+    "pdl",
+    "tmem",
+    "tcgen05",
+    "bf16",
+    "fp8",
+    "fp4",
+)
+# Bytes of an element by the parameter with the peak of its type.
+PEAKS = (("bf16_flops_per_cycle", 2), ("fp8_flops_per_cycle", 1), ("tf32_flops_per_cycle", 4))
+
+
+def hint(name: str) -> str:
+    """What is said of an unknown parameter beside its name."""
+    if "sparse" in name:
+        return "; peaks are dense: no product of a graph is sparse, so a 2:4 sparse peak has no use"
+    if "peak" in name or "flops_per_s" in name:
+        return "; a peak is written as FLOP per cycle of one SM, dense: bf16_flops_per_cycle"
+    return ""
+
+
+def contradictions(machine: Machine) -> Iterator[tuple[str, str]]:
+    """(field, message) for values that cannot be true together."""
+    yield from _peaks(machine)
+    for feature in machine.features:
+        if feature not in FEATURES:
+            near = did_you_mean(feature, FEATURES)
+            yield "features", f"unknown feature {feature!r}{near}; there is: {', '.join(FEATURES)}"
+    if machine.smem_bytes_per_cta + machine.smem_reserved_bytes > machine.smem_bytes:
+        yield (
+            "smem_bytes_per_cta",
+            f"a CTA may have {machine.smem_bytes_per_cta:,} bytes and {machine.smem_reserved_bytes:,} are reserved: "
+            f"more than the SM's {machine.smem_bytes:,}",
+        )
+
+
+def _peaks(machine: Machine) -> Iterator[tuple[str, str]]:
+    """Dense peaks that the matrix instruction cannot reach."""
+    if not machine.mma_instruction_cycles:
+        return
+    for field, element_bytes in PEAKS:
+        rate = getattr(machine, field)
+        inner = machine.mma_inner_bytes // element_bytes
+        flops = 2 * machine.mma_rows * machine.mma_most_columns * inner
+        most = flops // machine.mma_instruction_cycles
+        if rate > most:
+            shape = f"m{machine.mma_rows}n{machine.mma_most_columns}k{inner}"
+            asked = "; is this the 2:4 sparse peak? Peaks here are dense" if rate == 2 * most else ""
+            yield (
+                field,
+                f"{rate:,} FLOP/cycle are more than the {most:,} of an instruction {shape} in "
+                f"{machine.mma_instruction_cycles} cycles{asked}",
+            )
