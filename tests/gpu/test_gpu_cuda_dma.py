@@ -88,7 +88,7 @@ def test_a_v100_that_has_no_asynchronous_copy_gains_by_them() -> None:
 def test_registers_on_their_way_must_fit() -> None:
     # 48 KiB held by one warp are 384 registers of each of its threads.
     options: Mapping[str, int | str] = {"tile_m": 128, "tile_n": 256, "dma_warps": 1, "loader": "registers", "slots": 2}
-    with pytest.raises(DoesNotFit, match="the DMA warps of .* needs 416 registers per thread"):
+    with pytest.raises(DoesNotFit, match=r"the DMA warps of .* needs 416 registers per thread"):
         lower(workload("gemm"), load_machine("h100_sxm"), schedule="cuda_dma", options={**options, "warpgroups": 2})
 
 
