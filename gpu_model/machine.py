@@ -20,29 +20,31 @@ MACHINES = "gpu_model.machines"
 class Machine:
     """What the model believes about a GPU. Rates without `_per_s` are of one SM unless the name says l2.
 
-    mma_*: the smallest matrix instruction; rows, columns and inner bytes are padded to it. mma_instruction_cycles: of
-    one with most columns on the whole SM, measured: the peaks must agree with it; 0 where it is not known.
-    smem_cycles_per_kib: what reading its operands from shared memory costs the tensor core (0: not modelled).
-    tile_rows, tile_columns: extents that are tried for a matrix tile. tile_k_bytes: an operand's row in one step.
-    hbm_efficiency: share of hbm_bytes_per_s that long streams get.
-    load_latency_cycles: from the end of a transfer on the load path to its arrival in shared memory.
+    Matrix products. mma_*: the smallest matrix instruction; rows, columns and inner bytes are padded to it.
+    mma_instruction_cycles: of one with most columns on the whole SM, measured: the dense peaks must agree with it; 0
+    where it is not known. smem_cycles_per_kib: what reading its operands from shared memory costs the tensor core (0:
+    not modelled). mma_issue_cycles: paid by the computing warps for the matrix instructions of a step;
+    mma_wait_cycles: from their end to the first instruction that may use it. tmem_columns: of tensor memory, 128 lanes
+    of 4 bytes each; 0 where there is none. tile_rows, tile_columns: extents that are tried for a matrix tile.
+    tile_k_bytes: an operand's row in one step.
+
+    Loads. load_latency_cycles: from the end of a transfer on the load path to its arrival in shared memory.
     cp_async_issue_cycles, tma_issue_cycles: paid by the issuing warp for each tile; the first also per KiB.
-    barrier_cycles: from a barrier's change to the first instruction of the role that waited for it.
-    mma_issue_cycles: paid by the computing warps for the matrix instructions of a step; mma_wait_cycles: from their end
-    to the first instruction that may use it. smem_write_bytes_per_cycle: from registers into shared memory.
-    kernel_ramp_cycles, kernel_drain_cycles: inside a kernel before its first load and after its last store.
+    smem_write_bytes_per_cycle: from registers into shared memory. hbm_efficiency: share of hbm_bytes_per_s that long
+    streams get; applied once, in hbm_achieved_bytes_per_s.
+
+    Meeting. barrier_cycles: from a barrier's change to the first instruction of the role that waited for it.
+    remote_arrive_cycles: from an arrival at a barrier of another CTA of the cluster until it is seen there.
+    cluster_barrier_cycles: all CTAs of a cluster meeting. grid_sync_ps: from the last arrival of an SM at a barrier of
+    the whole grid to the moment at which all have seen it.
+
+    Launches. kernel_ramp_cycles, kernel_drain_cycles: inside a kernel before its first load and after its last store.
     stream_launch_ps: of one launch, on the host. graph_launch_ps: of a whole graph, on the host. launch_gap_ps: on the
-    device between two kernels. grid_sync_ps: from the last arrival of an SM at a barrier of the whole grid to the
-    moment at which all have seen it. fit: whether a plan that does not fit is refused or only warned about.
-    features: what its instruction set has, see FEATURES; schedules and loaders name those that they need.
-    tmem_columns: of tensor memory, 128 lanes of 4 bytes each; 0 where there is none. remote_arrive_cycles: from an
-    device between two kernels. fit: whether a plan that does not fit is refused or only warned about.
-    features: what its instruction set has, see plausible.FEATURES; schedules and loaders name those that they need.
-    tmem_columns: of tensor memory, 128 lanes of 4 bytes each; 0 where there is none.
-    mma_commit_cycles: from the end of an asynchronous MMA to its arrival at a barrier. remote_arrive_cycles: from an
-    arrival at a barrier of another CTA of the cluster until it is seen there. cluster_barrier_cycles: all CTAs of a
-    cluster meeting. most_clusters: by the size of a cluster, how many are resident at once, one CTA an SM, where that
-    is measured.
+    device between two kernels.
+
+    Limits. fit: whether a plan that does not fit is refused or only warned about. features: what its instruction set
+    has, see plausible.FEATURES; schedules and loaders name those that they need. most_clusters: by the size of a
+    cluster, how many are resident at once, one CTA an SM, where that is measured.
     """
 
     clock_hz: int
