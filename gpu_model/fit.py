@@ -151,6 +151,9 @@ def misfit(what: str, demand: CtaDemand, work: Work, choice: Choice, machine: Ma
         )
     if demand.threads > machine.threads_per_cta:
         return DoesNotFit(what, "threads", demand.threads, machine.threads_per_cta, "use fewer warpgroups")
+    if demand.tmem_columns > machine.tmem_columns:
+        help_text = "use a smaller tile"
+        return DoesNotFit(what, "columns of tensor memory", demand.tmem_columns, machine.tmem_columns, help_text)
     last = demand.roles[-1]
     most = _most_for(demand, machine)
     if last.registers > most:

@@ -31,11 +31,12 @@ SERVES: tuple[Job, ...] = ("mm",)
 NEEDS: tuple[str, ...] = ("tcgen05", "tmem", "tma")
 AUTO = True
 WARPGROUPS = (1, 2)
+DEEPEST = 16
 
 
 def slot_counts(most: int) -> tuple[int, ...]:
-    """Ring depths to try, fewest first."""
-    return tuple(n for n in (1, 2, 3, 4, 5, 6, 7, 8, 12, 16) if n <= most)
+    """The deepest ring: slots more never make a loading warp that runs ahead slower."""
+    return (min(most, DEEPEST),) if most else ()
 
 
 def demand(work: Work, choice: Choice, machine: Machine) -> CtaDemand:

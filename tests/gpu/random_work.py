@@ -39,7 +39,7 @@ def random_work(rng: random.Random) -> Work:
 def random_choice(rng: random.Random, schedule: Schedule) -> Choice:
     """Slots, loader, cluster and DMA warps that the schedule can have."""
     return Choice(
-        slots=rng.choice(schedule.slot_counts(8)),
+        slots=rng.choice(schedule.slot_counts(rng.choice([1, 2, 3, 4, 6, 8]))),
         loader=rng.choice(schedule.LOADERS),
         cluster=rng.choice(cluster_sizes(schedule)),
         dma_warps=rng.choice(dma_warp_counts(schedule)),
