@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from experiments.text.page import Part
-from experiments.text.quantity import number_of
+from experiments.text.quantity import digits, number_of
 from experiments.text.table import Column, Table
 from experiments.validation.accuracy import Accuracy, accuracy_of, worst
 from experiments.validation.export import row_name
@@ -75,7 +75,9 @@ def worst_rows(found: FamilyResult) -> list[Part]:
         Column("unit", right=False),
         Column("error %"),
     )
-    rows = worst(found.compared, WORST_ROWS)
+    rows = [compared for compared in worst(found.compared, WORST_ROWS) if compared.error_percent]
+    if not rows:
+        return ["None: every prediction is equal to what was measured."]
     sources = dict.fromkeys(compared.row.source for compared in rows)
     return [Table(columns, tuple(map(worst_row, rows))), f"Source: {'; '.join(sources)}"]
 
@@ -83,7 +85,7 @@ def worst_rows(found: FamilyResult) -> list[Part]:
 def worst_row(compared: Compared) -> tuple[str, ...]:
     """The cells of one row."""
     row = compared.row
-    numbers = (f"{compared.predicted:,.5g}", f"{row.measured:,.5g}")
+    numbers = (digits(compared.predicted), digits(row.measured))
     return (row_name(compared), *numbers, row.unit, f"{compared.error_percent:+.1f}")
 
 

@@ -37,11 +37,53 @@ tensors:
 nodes:
   total: {kind: all_reduce, reads: [partial], along: members}
 """
+# A step that reads and writes one vector, again and again.
+SCALINGS = """
+name: scalings
+extents: {elements: 1, repeats: 1}
+tensors:
+  vector: {dims: [elements], dtype: fp32, role: input}
+blocks:
+  repeated:
+    count: repeats
+    carried: {vector: scaled}
+    nodes:
+      scaled: {kind: map, fn: scale, reads: [vector], by: 1.5}
+"""
+ROW_KERNELS = {
+    "add": """
+name: add
+extents: {rows: 1, hidden: 1}
+tensors:
+  x: {dims: [rows, hidden], dtype: bf16, role: input}
+  y: {dims: [rows, hidden], dtype: bf16, role: input}
+  z: {dims: [rows, hidden], dtype: bf16, role: output}
+nodes:
+  z: {kind: zip, fn: add, reads: [x, y]}
+""",
+    "silu_mul": """
+name: silu_mul
+extents: {rows: 1, hidden: 1}
+tensors:
+  gate: {dims: [rows, hidden], dtype: bf16, role: input}
+  up:   {dims: [rows, hidden], dtype: bf16, role: input}
+  z:    {dims: [rows, hidden], dtype: bf16, role: output}
+nodes:
+  activated: {kind: map, fn: silu, reads: [gate]}
+  z:         {kind: zip, fn: mul,  reads: [activated, up]}
+""",
+}
 
 
 def gemm(m: int, n: int, k: int, dtype: str) -> Graph:
     """One matrix product. fp8: its input is quantised first, its result is bf16."""
     base = quantized_gemm() if dtype == "fp8" else of_dtype(workload_once("gemm"), dtype)
+    return resized(base, {"m": m, "n": n, "k": k})
+
+
+def product(m: int, n: int, k: int, dtype: str) -> Graph:
+    """One matrix product alone. fp8: its operands are, its result is bf16."""
+    base = fp8_product() if dtype == "fp8" else of_dtype(workload_once("gemm"), dtype)
     return resized(base, {"m": m, "n": n, "k": k})
 
 
@@ -54,6 +96,39 @@ def attention(batch: int, seq: int, context: int, heads: int, kv_heads: int, hea
 def all_reduce(elements: int, members: int) -> Graph:
     """The sum of bf16 elements over members."""
     return resized(all_reduce_once(), {"elements": elements, "members": members})
+
+
+def unmasked(graph: Graph) -> Graph:
+    """Attention without its causal mask: the scores go past it."""
+    mask = next(node for _, node in graph.nodes() if node.fn == "causal")
+    (block,) = graph.blocks
+    kept = (node for node in block.nodes if node is not mask)
+    nodes = tuple(
+        replace(node, reads=tuple(mask.reads[0] if name == mask.writes else name for name in node.reads))
+        for node in kept
+    )
+    dropped = {mask.writes, *mask.reads[1:]}
+    tensors = tuple(tensor for tensor in graph.tensors if tensor.name not in dropped)
+    return replace(graph, tensors=tensors, blocks=(replace(block, nodes=nodes),))
+
+
+def scalings(elements: int, repeats: int) -> Graph:
+    """A vector that `repeats` kernels scale one after another. Counts of blocks are read with the extents."""
+    return parse_graph(SCALINGS, overrides={"elements": str(elements), "repeats": str(repeats)})
+
+
+@cache
+def row_kernel(op: str) -> Graph:
+    """A kernel on rows: `add` and `silu_mul`, or a ready-made graph."""
+    return parse_graph(ROW_KERNELS[op]) if op in ROW_KERNELS else workload_once(op)
+
+
+@cache
+def fp8_product() -> Graph:
+    """A product of fp8 operands with a bf16 result."""
+    graph = workload_once("gemm")
+    operands = ("a", "b")
+    return replace(graph, tensors=tuple(replace(t, dtype="fp8") if t.name in operands else t for t in graph.tensors))
 
 
 @cache

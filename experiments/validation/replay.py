@@ -24,15 +24,20 @@ def replayed_us(
     schedule: str = "auto",
     members: int = 1,
     options: Mapping[str, int | str] | None = None,
+    gaps: bool = True,
 ) -> float:
-    """Microseconds of one run of a graph, the launch of the replay itself left out. Raises UserErrors."""
+    """Microseconds of one run of a graph, the launch of the replay itself left out; without gaps, of its kernels alone.
+
+    Raises UserErrors.
+    """
     plan = lower(
         graph, machine, policy=policy, schedule=schedule, launch="graph", members=members, options=options or {}
     )
-    return sum(kernel_us(plan, call) for call in plan.calls)
+    return sum(kernel_us(plan, call, gaps) for call in plan.calls)
 
 
-def kernel_us(plan: Plan, call: Call) -> float:
+def kernel_us(plan: Plan, call: Call, gaps: bool = True) -> float:
     """Microseconds of all launches of a call, with the gap before each launch."""
     cycles = simulate(call.program, spans=False).total_cycles
-    return call.count * (ticks(cycles, call.clock_hz) + plan.launch.device_ps) / MICROSECOND_PS
+    gap_ps = plan.launch.device_ps if gaps else 0
+    return call.count * (ticks(cycles, call.clock_hz) + gap_ps) / MICROSECOND_PS

@@ -1,0 +1,44 @@
+"""nccl_all_reduce: NCCL's all-reduce over 8 GPUs, launched one by one, in us: a library beside the model's kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Literal
+
+from experiments.validation.published import published
+from experiments.validation.row import Row
+from experiments.validation.tables import Tables
+
+if TYPE_CHECKING:
+    from gpu_model.machine import Machine
+
+PART: Literal[""] = ""
+BF16_BYTES = 2
+
+
+def rows(tables: Tables) -> Sequence[Row]:
+    """A row a figure."""
+    return [
+        Row(
+            family="nccl_all_reduce",
+            id=figure.id,
+            gpu=figure.text("gpu"),
+            predict=partial(stream_us, figure.count("bytes") // BF16_BYTES, figure.count("gpus")),
+            measured=figure.value("us"),
+            unit="us",
+            source=figure.source,
+            group=figure.text("source"),
+        )
+        for figure in published("nccl_all_reduce")
+    ]
+
+
+def stream_us(elements: int, members: int, machine: Machine) -> float:
+    """Microseconds of one all_reduce and its launch."""
+    from experiments.validation.graphs import all_reduce
+    from gpu_model import lower
+    from patterns.run import run_plan
+
+    plan = lower(all_reduce(elements, members), machine, launch="stream", members=members)
+    return run_plan(plan, spans=False).schedule.total_cycles / 1e6
