@@ -13,7 +13,6 @@ from patterns.pipeline.script import Acquire, Arrive, Await, Commit, Finish, Loo
 RING = "ring"
 REGISTERS = "registers"
 MMA = "mma"
-RING_SLOTS = (1, 2, 3, 4, 6, 8, 12, 16, 32)
 # Units of an SM by name, in the order that Programs list them. `hbm` stands for both memory paths where the HBM is
 # what limits them together.
 UNIT_CLASS: Mapping[str, UnitClass] = {
@@ -154,11 +153,6 @@ def used_cycles(work: Work, issue: int, step: int, slots: int, ends: Sequence[in
         returning = -(-work.steps * (loading + step) // slots) + max(0, end - loading) if scarce else 0
         total += wave.tiles * max(work.steps * step + end, returning)
     return total
-
-
-def deepest_ring(most: int) -> tuple[int, ...]:
-    """The greatest of a few round slot counts that is at most `most`; none where there is no room for any."""
-    return tuple(slots for slots in RING_SLOTS if slots <= most)[-1:]
 
 
 def needed(*uses: Use) -> tuple[Op, ...]:

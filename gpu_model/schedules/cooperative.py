@@ -7,22 +7,20 @@ from dataclasses import replace
 
 from gpu_model.fit import specialized
 from gpu_model.machine import Machine
+from gpu_model.ring import Ring, deepest_ring
 from gpu_model.roles import (
     RING,
     assemble,
     compute_step,
     computing_cycles,
-    deepest_ring,
     drain,
     end_tile,
-    fed_cycles,
     load_step,
     loading_cycles,
     loop,
     meet,
     ramp,
     shared,
-    used_cycles,
 )
 from gpu_model.schedule import Job
 from gpu_model.work import Choice, CtaDemand, Use, Work
@@ -50,20 +48,18 @@ def demand(work: Work, choice: Choice, machine: Machine) -> CtaDemand:
 
 
 def predict(work: Work, choice: Choice, machine: Machine) -> int:
-    """The slower of the stream of loads and the consumers, which share every unit; plus the fill."""
-    issue, step = loading_cycles(work, choice, machine), _step_cycles(work, choice, machine)
-    meeting = 2 * machine.barrier_cycles
-    ends = [meeting + _in_turn(work, (*work.finish, wave.store), choice) for wave in work.waves]
-    used = work.waves[0].load.cycles + used_cycles(work, issue, step, choice.slots, ends)
-    busy = max(used, fed_cycles(work, issue) + step + ends[-1])
-    return machine.kernel_ramp_cycles + issue + work.latency_cycles + busy + machine.kernel_drain_cycles
-
-
-def _step_cycles(work: Work, choice: Choice, machine: Machine) -> int:
-    """A step of all consumers: the busiest unit, or the consumer with most rows."""
+    """The longest way through the ring; the consumers share every unit, and end their tiles together."""
     parts = [shared(work.step, work, part, choice.warpgroups) for part in range(choice.warpgroups)]
     on_units = _by_unit(use for uses in parts for use in uses)
-    return max(*on_units.values(), *(computing_cycles(uses, machine) for uses in parts))
+    alone = max(computing_cycles(uses, machine) for uses in parts)
+    # The last consumer waits for the others at the unit that they use most.
+    hold = max(alone, alone + max(on_units.values()) - max(max(_by_unit(uses).values()) for uses in parts))
+    meeting = 2 * machine.barrier_cycles
+    ends = [meeting + _in_turn(work, (*work.finish, wave.store), choice) for wave in work.waves]
+    step = max(alone, *on_units.values())
+    ring = Ring(work, choice.slots, loading_cycles(work, choice, machine), step, hold, ends)
+    longest = max(ring.one_by_one_cycles(), ring.streamed_cycles(), ring.lapped_cycles())
+    return machine.kernel_ramp_cycles + longest + machine.kernel_drain_cycles
 
 
 def _in_turn(work: Work, uses: tuple[Use, ...], choice: Choice) -> int:

@@ -47,18 +47,19 @@ def stages_needed(issue_cycles: int, transfer_cycles: int, latency_cycles: int, 
 
 
 def predict(work: Work, choice: Choice, machine: Machine) -> int:
-    """Fill once a tile, then the slowest of transfer, issue + compute, and a slot's round trip over all slots."""
+    """Every tile by itself: the longest of all computing with its issues, all loads, and slots going round."""
     issue, step = loading_cycles(work, choice, machine), computing_cycles(work.step, machine)
-    ahead = min(choice.slots - 1, work.steps)
+    ahead, laps = min(choice.slots - 1, work.steps), (work.steps - 1) // choice.slots
     total = machine.kernel_ramp_cycles + machine.kernel_drain_cycles
     for wave in work.waves:
         arrival = issue + wave.load.cycles + work.latency_cycles
-        returns = -(-(arrival + step) // choice.slots) if work.steps > choice.slots else 0
-        period = max(wave.load.cycles, issue + step, returns)
         # The first step waits for its load, and at least until all loads ahead are issued.
-        start = max(arrival, issue * (ahead + 1)) - issue
-        steps = (work.steps - 1) * period + step + issue
-        total += wave.tiles * (start + steps - ahead * issue + work.end_cycles(wave))
+        start = max(arrival, issue * min(choice.slots, work.steps))
+        computed = start + work.steps * step + max(0, work.steps - ahead - 1) * issue
+        loaded = arrival + (work.steps - 1) * wave.load.cycles + step
+        left = work.steps - 1 - laps * choice.slots
+        lapped = start + laps * (arrival + step) + left * max(wave.load.cycles, step) + step
+        total += wave.tiles * (max(computed, loaded, lapped) + work.end_cycles(wave))
     return total
 
 

@@ -9,15 +9,14 @@ from dataclasses import replace
 
 from gpu_model.fit import specialized
 from gpu_model.machine import Machine
+from gpu_model.ring import Ring, deepest_ring
 from gpu_model.roles import (
     RING,
     assemble,
     compute_step,
     computing_cycles,
-    deepest_ring,
     drain,
     end_tile,
-    fed_cycles,
     load_step,
     loading_cycles,
     loop,
@@ -49,25 +48,13 @@ def demand(work: Work, choice: Choice, machine: Machine) -> CtaDemand:
 
 
 def predict(work: Work, choice: Choice, machine: Machine) -> int:
-    """The slowest of the loads, the ordered main loops, and the two consumers; then the last tile's end."""
+    """The longest way through the ring, main loops in turn and ends beside them."""
     issue, step = loading_cycles(work, choice, machine), computing_cycles(work.step, machine)
-    main = work.steps * step + machine.barrier_cycles
-    loops = pairs = 0
-    for wave in work.waves:
-        loading = issue + wave.load.cycles + work.latency_cycles
-        scarce = work.tiles * work.steps > choice.slots
-        returning = -(-work.steps * (loading + step) // choice.slots) if scarce else 0
-        # Both consumers' ends pass the same units.
-        longest = max((use.cycles for use in (*work.finish, wave.store)), default=0)
-        loops += wave.tiles * max(main, returning, longest)
-        pairs += wave.tiles * max(main, returning, -(-(main + work.end_cycles(wave)) // CONSUMERS))
-    last = work.waves[-1]
-    end = work.end_cycles(last)
-    # The second consumer begins a main loop after the first.
-    ordered = max(loops + end, pairs + (main if work.tiles % CONSUMERS == 0 else (main + end) // CONSUMERS))
-    fed = fed_cycles(work, issue) + step + end
-    busy = max(work.waves[0].load.cycles + ordered, fed)
-    return machine.kernel_ramp_cycles + issue + work.latency_cycles + busy + machine.kernel_drain_cycles
+    ends = [work.end_cycles(wave) for wave in work.waves]
+    ring = Ring(work, choice.slots, issue, step, step, ends)
+    longest = max(ring.in_turn_cycles(CONSUMERS), ring.streamed_cycles(), ring.lapped_cycles())
+    turns = machine.barrier_cycles * work.tiles
+    return machine.kernel_ramp_cycles + turns + longest + machine.kernel_drain_cycles
 
 
 def program(work: Work, choice: Choice, machine: Machine) -> Program:

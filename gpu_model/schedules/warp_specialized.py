@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from gpu_model.fit import specialized
 from gpu_model.machine import Machine
+from gpu_model.ring import Ring, deepest_ring
 from gpu_model.roles import (
     RING,
     assemble,
     compute_step,
     computing_cycles,
-    deepest_ring,
     drain,
     end_tile,
-    fed_cycles,
     load_step,
     loading_cycles,
     loop,
     ramp,
-    used_cycles,
 )
 from gpu_model.schedule import Job
 from gpu_model.work import Choice, CtaDemand, Work
@@ -42,13 +40,11 @@ def demand(work: Work, choice: Choice, machine: Machine) -> CtaDemand:
 
 
 def predict(work: Work, choice: Choice, machine: Machine) -> int:
-    """The slower of the stream of loads, which never stops between tiles, and the consumer; plus the fill."""
+    """The longest way through the ring, one tile after another."""
     issue, step = loading_cycles(work, choice, machine), computing_cycles(work.step, machine)
-    last = step + work.end_cycles(work.waves[-1])
-    ends = [work.end_cycles(wave) for wave in work.waves]
-    used = work.waves[0].load.cycles + used_cycles(work, issue, step, choice.slots, ends)
-    busy = max(used, fed_cycles(work, issue) + last)
-    return machine.kernel_ramp_cycles + issue + work.latency_cycles + busy + machine.kernel_drain_cycles
+    ring = Ring(work, choice.slots, issue, step, step, [work.end_cycles(wave) for wave in work.waves])
+    longest = max(ring.one_by_one_cycles(), ring.streamed_cycles(), ring.lapped_cycles())
+    return machine.kernel_ramp_cycles + longest + machine.kernel_drain_cycles
 
 
 def program(work: Work, choice: Choice, machine: Machine) -> Program:
