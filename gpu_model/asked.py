@@ -70,6 +70,8 @@ class Asked:
         """Which sort of kernel it is."""
         if self.online:
             return "online"
+        if self.members > 1 and all(_exchanges(space) for space in self.spaces):
+            return "collective"
         return "mm" if self.is_product else "stream"
 
     @cached_property
@@ -82,6 +84,11 @@ class Asked:
     def is_product(self) -> bool:
         """Whether every space is one matrix product: what GEMM schedules are for."""
         return not self.online and all(len(space.products) == 1 and _lone(space) for space in self.spaces)
+
+
+def _exchanges(space: Space) -> bool:
+    """Whether it does nothing but sum over GPUs."""
+    return all(has(node, "communicates") or has(node, "moves") for node in space.nodes)
 
 
 def _lone(space: Space) -> bool:

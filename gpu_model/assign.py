@@ -29,13 +29,15 @@ class Transfers:
     steps: int
 
 
-def work_of(name: str, cuts: Sequence[Priced], total: Moved, machine: Machine, members: int = 1) -> Work:
+def work_of(
+    name: str, cuts: Sequence[Priced], total: Moved, machine: Machine, members: int = 1, *, collective: bool = False
+) -> Work:
     """The busiest SM. Spaces side by side share the grid: their tiles are counted together, the dearest stands for all.
 
-    members: GPUs that an all_reduce sums over.
+    members: GPUs that an all_reduce sums over. collective: whether the kernel does nothing else.
     """
     tiles = sum(priced.cut.tiles for priced in cuts)
-    used = Sharing(min(tiles, machine.sm_count), members)
+    used = Sharing(min(tiles, machine.sm_count), 1 if collective else members)
     dearest = max(cuts, key=lambda priced: _tile_cycles(priced, machine, used))
     cut = dearest.cut
     most_loaded = max(priced.cut.tile_bytes for priced in cuts)
@@ -47,9 +49,12 @@ def work_of(name: str, cuts: Sequence[Priced], total: Moved, machine: Machine, m
     )
     # A row is found by its index, which is loaded before it; a sum over members is a scatter and a gather.
     lookups = 2 if any(has(node, "indexes") for priced in cuts for node in priced.cut.space.nodes) else 1
-    hops = 2 if dearest.total.network_bytes and members > 1 else 0
+    hops = 2 if dearest.total.network_bytes and used.members > 1 else 0
+    payload = sum(amounts.network_bytes for amounts in dearest.step) if collective else 0
     return Work(
         name=name,
+        members=members,
+        exchanged=Use("link", network_cycles(machine, payload, used.active_sms), "send", (("network_bytes", payload),)),
         waves=waves(tiles, transfers, machine),
         steps=cut.steps_per_tile,
         slot_bytes=max(priced.cut.step_bytes for priced in cuts),

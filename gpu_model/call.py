@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gpu_model.asked import Chosen
-from gpu_model.assign import sent_bytes
 from gpu_model.combine import Combine
 from gpu_model.cuts import Amounts, Cut
+from gpu_model.exchange import sent_bytes
 from gpu_model.legal import Group
 from gpu_model.machine import Machine
 from gpu_model.schedule import STREAMING, schedule_named
@@ -22,6 +22,7 @@ def call_of(name: str, block: Block, group: Group, chosen: Chosen, members: int,
     """The kernel of a group."""
     amounts = sum((priced.total for priced in chosen.cuts), Amounts())
     cuts = tuple(priced.cut for priced in chosen.cuts)
+    sent = sent_bytes(chosen.schedule, amounts.network_bytes, members, machine)
     return Call(
         name=name,
         block=block.name,
@@ -31,8 +32,8 @@ def call_of(name: str, block: Block, group: Group, chosen: Chosen, members: int,
         clock_hz=machine.clock_hz,
         count=block.count,
         collective=amounts.network_bytes > 0,
-        work=_work(amounts, chosen.total, members),
-        traffic=_traffic(amounts, chosen.total, members),
+        work=_work(amounts, chosen.total, sent),
+        traffic=_traffic(chosen.total, sent),
         schedule=_described(chosen.schedule, chosen.choice),
         reason=group.reason,
     )
@@ -49,8 +50,8 @@ def combine_call(name: str, block: Block, of: Call, combine: Combine, machine: M
         clock_hz=machine.clock_hz,
         count=block.count,
         combines=of.name,
-        work=_work(combine.amounts, combine.total, 1),
-        traffic=_traffic(combine.amounts, combine.total, 1),
+        work=_work(combine.amounts, combine.total, 0),
+        traffic=_traffic(combine.total, 0),
         schedule=_described(STREAMING, combine.choice),
         reason=f"puts together the parts of {of.name}, which are there because its tiles alone leave SMs idle",
     )
@@ -79,7 +80,7 @@ def _described(schedule: str, choice: Choice) -> str:
     return f"{schedule} ({choice.slots} slots, {choice.loader})"
 
 
-def _work(amounts: Amounts, total: Moved, members: int) -> tuple[tuple[Resource, int], ...]:
+def _work(amounts: Amounts, total: Moved, sent: int) -> tuple[tuple[Resource, int], ...]:
     return (
         ("matrix_flops", amounts.matrix_flops),
         ("vector_ops", amounts.vector_ops),
@@ -87,13 +88,13 @@ def _work(amounts: Amounts, total: Moved, members: int) -> tuple[tuple[Resource,
         ("hbm_bytes", total.hbm_read + total.hbm_written),
         # The L2's rate is that of reads; writes go the other way.
         ("l2_bytes", total.loaded),
-        ("network_bytes", sent_bytes(amounts.network_bytes, members)),
+        ("network_bytes", sent),
     )
 
 
-def _traffic(amounts: Amounts, total: Moved, members: int) -> tuple[tuple[Level, int], ...]:
+def _traffic(total: Moved, sent: int) -> tuple[tuple[Level, int], ...]:
     return (
         ("hbm", total.hbm_read + total.hbm_written),
         ("l2", total.loaded + total.stored),
-        ("network", sent_bytes(amounts.network_bytes, members)),
+        ("network", sent),
     )

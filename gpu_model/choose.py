@@ -69,7 +69,7 @@ def _candidates(asked: Asked, targets: Iterable[Targets], machine: Machine, part
 def _scheduled(asked: Asked, cuts: tuple[Priced, ...], machine: Machine) -> Iterator[Chosen]:
     """Every schedule of these tiles with every number of slots."""
     total = moved([priced.cut for priced in cuts], asked.once, machine)
-    work = work_of(asked.what, cuts, total, machine, asked.members)
+    work = work_of(asked.what, cuts, total, machine, asked.members, collective=asked.job == "collective")
     for name in tried(asked.schedule, asked.job, machine):
         schedule = schedule_named(name)
         for choice in _choices(asked, work, name, schedule, machine):

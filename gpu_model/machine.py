@@ -38,6 +38,11 @@ class Machine:
     cluster_barrier_cycles: all CTAs of a cluster meeting. grid_sync_ps: from the last arrival of an SM at a barrier of
     the whole grid to the moment at which all have seen it.
 
+    Other GPUs. network_efficiency: share of network_bytes_per_s (one direction) that long streams get.
+    network_latency_cycles: from a store on one GPU to its sight on another; network_peer_cycles: for each further GPU
+    whose flag is waited for. network_barrier_cycles: all GPUs meeting. multimem_fill_cycles: filling and draining a
+    pipeline of sums that the switch adds up.
+
     Launches. kernel_ramp_cycles, kernel_drain_cycles: inside a kernel before its first load and after its last store.
     stream_launch_ps: of one launch, on the host. graph_launch_ps: of a whole graph, on the host. launch_gap_ps: on the
     device between two kernels.
@@ -107,6 +112,10 @@ class Machine:
     cluster_barrier_cycles: int = 0
     most_clusters: tuple[tuple[str, int], ...] = ()
     grid_sync_ps: int = 0
+    network_efficiency: float = 1.0
+    network_peer_cycles: int = 0
+    network_barrier_cycles: int = 0
+    multimem_fill_cycles: int = 0
 
     @cached_property
     def flops_per_cycle(self) -> Mapping[str, int]:
@@ -116,6 +125,11 @@ class Machine:
         """
         bf16, fp8 = self.bf16_flops_per_cycle, self.fp8_flops_per_cycle
         return {"bf16": bf16, "fp16": bf16, "fp8": fp8 if "fp8" in self.features else bf16, "int8": fp8}
+
+    @cached_property
+    def network_achieved_bytes_per_s(self) -> int:
+        """What long streams get of the links to other GPUs, in one direction, rounded down."""
+        return int(self.network_bytes_per_s * exact(self.network_efficiency))
 
     @cached_property
     def hbm_achieved_bytes_per_s(self) -> int:

@@ -27,6 +27,7 @@ FEATURES = (
     "bf16",
     "fp8",
     "fp4",
+    "multimem",
 )
 # Bytes of an element by the parameter with the peak of its type.
 PEAKS = (("bf16_flops_per_cycle", 2), ("fp8_flops_per_cycle", 1), ("tf32_flops_per_cycle", 4))

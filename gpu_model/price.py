@@ -110,7 +110,7 @@ def path_cycles(machine: Machine, transfer: Transfer, active_sms: int, port_byte
 
 def network_cycles(machine: Machine, num_bytes: int, active_sms: int) -> int:
     """Cycles to send bytes to the other GPUs, `active_sms` doing the same, rounded up."""
-    return -(-num_bytes * active_sms * machine.clock_hz // machine.network_bytes_per_s)
+    return -(-num_bytes * active_sms * machine.clock_hz // machine.network_achieved_bytes_per_s)
 
 
 def in_flight_bytes(bytes_per_cycle: int | Fraction, latency_cycles: int) -> int:

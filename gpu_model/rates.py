@@ -16,14 +16,15 @@ def rates(graph: Graph, machine: Machine) -> Rates:
         ("matrix_flops", _per_second(_matrix_rate(graph, machine) * machine.sm_count, machine)),
         ("vector_ops", _per_second(machine.vector_ops_per_cycle * machine.sm_count, machine)),
         ("special_ops", _per_second(machine.special_ops_per_cycle * machine.sm_count, machine)),
-        ("network_bytes", float(machine.network_bytes_per_s)),
     )
     ports = max(machine.load_bytes_per_cycle * machine.sm_count, machine.l2_bytes_per_cycle)
     peak: tuple[tuple[Resource, float], ...] = (
+        ("network_bytes", float(machine.network_bytes_per_s)),
         ("hbm_bytes", float(machine.hbm_bytes_per_s)),
         ("l2_bytes", _per_second(ports, machine)),
     )
     achievable: tuple[tuple[Resource, float], ...] = (
+        ("network_bytes", float(machine.network_achieved_bytes_per_s)),
         ("hbm_bytes", float(machine.hbm_achieved_bytes_per_s)),
         ("l2_bytes", _per_second(machine.l2_bytes_per_cycle, machine)),
     )

@@ -14,8 +14,9 @@ from patterns.plugin import load_module, modules
 SCHEDULES = "gpu_model.schedules"
 AUTO = "auto"
 STREAMING = "streaming"
-# mm: one matrix product. online: products with a reduce between them that is rescaled part by part. stream: others.
-Job = Literal["mm", "online", "stream"]
+# mm: one matrix product. online: products with a reduce between them that is rescaled part by part. collective: a sum
+# over several GPUs. stream: others.
+Job = Literal["mm", "online", "stream", "collective"]
 
 
 class Schedule(Protocol):

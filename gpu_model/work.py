@@ -47,7 +47,8 @@ class Work:
     held_bytes: operands that a tile keeps from its first step to its last. latency_cycles: from the end of a load's
     transfer to its arrival. accumulators: fp32 values that stay in registers. shared_bytes: of a slot, what the tiles
     of a cluster have in common: the larger operand of a product, where tiles that share it lie side by side.
-    row_blocks: blocks of rows of matrix instructions in a tile, which consumers can share.
+    row_blocks: blocks of rows of matrix instructions in a tile, which consumers can share. members: GPUs that sum, and
+    exchanged: what sending one step's payload to one of them would take (a collective's; others have it in `step`).
     """
 
     name: str
@@ -61,6 +62,8 @@ class Work:
     accumulators: int = 0
     shared_bytes: int = 0
     row_blocks: int = 1
+    members: int = 1
+    exchanged: Use = Use("link", 0, "send")
 
     @cached_property
     def tiles(self) -> int:

@@ -135,19 +135,19 @@ def test_a_stream_is_hidden_behind_long_kernels() -> None:
     assert 0 < waits < 10 * stream.plan.launch.host_ps
 
 
-def test_members_send_what_a_ring_sends() -> None:
+def test_members_send_what_they_have_to_all_others() -> None:
     graph = workload("llama-3.1-8b", context=2048, members=4)
     plan = lower(graph, H100, members=4)
     sums = [call for call in plan.calls if call.collective]
     assert [(call.block, call.count) for call in sums] == [("embedding", 1), ("decoder", 32), ("decoder", 32)]
     payload = 4096 * 2
     for call in sums:
-        assert dict(call.traffic) == {"hbm": 2 * payload, "l2": 2 * payload, "network": 2 * 3 * payload // 4}
+        assert dict(call.traffic) == {"hbm": 2 * payload, "l2": 2 * payload, "network": 3 * payload}
         assert dict(run_plan(plan).call_named[call.name].timeline.busy)["link"] > 0
 
 
 def test_an_all_reduce_is_as_fast_as_the_links() -> None:
-    # 256 MiB in bf16 over 8 GPUs: measured 1.09 ms by custom kernels; at 450 GB/s the ring's bytes take 1.04 ms.
+    # 256 MiB in bf16 over 8 GPUs: measured 1.09 ms, with sums in the switch.
     from patterns.read import parse_graph
 
     text = """
@@ -160,7 +160,7 @@ nodes:
   y: {kind: all_reduce, reads: [x], along: gpus}
 """
     plan = lower(parse_graph(text, "sum.yaml", {}), H100, members=8)
-    assert run_plan(plan).calls[0].duration_ps == pytest.approx(1.04e9, rel=0.05)
+    assert run_plan(plan).calls[0].duration_ps == pytest.approx(1.09e9, rel=0.05)
 
 
 def test_lowering_and_simulating_all_policies_is_quick() -> None:
