@@ -31,7 +31,7 @@ def rows(tables: Tables) -> Sequence[Row]:
 def _row(sample: AllReduceSample) -> Row:
     return Row(
         family="all_reduce",
-        id=f"{sample.members} GPUs {sample.elements} elements",
+        id=f"{sample.gpu} {sample.members} GPUs {sample.elements} elements",
         gpu=sample.gpu,
         predict=partial(predicted_us, sample.elements, sample.members),
         measured=sample.latency_us,

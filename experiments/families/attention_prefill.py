@@ -35,7 +35,7 @@ def _row(sample: AttentionSample) -> Row:
     shape = (sample.batch, sample.isl, sample.heads, sample.kv_heads, sample.head_dim)
     return Row(
         family="attention_prefill",
-        id=f"batch {shape[0]} tokens {shape[1]} heads {shape[2]}/{shape[3]} dim {shape[4]}",
+        id=f"{sample.gpu} batch {shape[0]} tokens {shape[1]} heads {shape[2]}/{shape[3]} dim {shape[4]}",
         gpu=sample.gpu,
         predict=partial(predicted_us, *shape),
         measured=sample.latency_us,

@@ -32,7 +32,7 @@ def rows(tables: Tables) -> Sequence[Row]:
 def _row(sample: GemmSample) -> Row:
     return Row(
         family="gemm",
-        id=f"{sample.dtype} {sample.m}x{sample.n}x{sample.k}",
+        id=f"{sample.gpu} {sample.dtype} {sample.m}x{sample.n}x{sample.k}",
         gpu=sample.gpu,
         predict=partial(predicted_us, sample.m, sample.n, sample.k, sample.dtype),
         measured=sample.latency_us,

@@ -10,7 +10,6 @@ from experiments.text.page import Part
 from experiments.text.quantity import digits, number_of
 from experiments.text.table import Column, Table
 from experiments.validation.accuracy import Accuracy, accuracy_of, worst
-from experiments.validation.export import row_name
 from experiments.validation.tables import EXTRA
 
 if TYPE_CHECKING:
@@ -86,7 +85,7 @@ def worst_row(compared: Compared) -> tuple[str, ...]:
     """The cells of one row."""
     row = compared.row
     numbers = (digits(compared.predicted), digits(row.measured))
-    return (row_name(compared), *numbers, row.unit, f"{compared.error_percent:+.1f}")
+    return (row.id, *numbers, row.unit, f"{compared.error_percent:+.1f}")
 
 
 def notes(validation: Validation) -> Iterator[str]:

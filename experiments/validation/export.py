@@ -23,15 +23,9 @@ def row_record(compared: Compared) -> dict[str, object]:
     row = compared.row
     return {
         "family": row.family,
-        "id": row_name(compared),
+        "id": row.id,
         "predicted": compared.predicted,
         "measured": row.measured,
         "unit": row.unit,
         "source": row.source,
     }
-
-
-def row_name(compared: Compared) -> str:
-    """The GPU and the row's own name."""
-    row = compared.row
-    return f"{row.gpu} {row.id}"

@@ -1,0 +1,76 @@
+"""Families of measurements: each is a file, its rows are whole, and what they predict has the right size."""
+
+from __future__ import annotations
+
+import pickle
+from importlib import import_module
+
+import pytest
+
+from experiments.families.llama_decode_kernels import NODES, part_ms
+from experiments.families.memory_bound import gbytes_per_s
+from experiments.validation.family import FAMILIES, family_named, family_names
+from experiments.validation.flash_attention import attention_tflops
+from experiments.validation.graphs import attention, gemm, product, unmasked
+from experiments.validation.llama import decode_plan, step_ms
+from experiments.validation.published import MEASURED, published
+from experiments.validation.tables import Tables
+from gpu_model import load_machine, machine_names
+from patterns.count import graph_demand
+from patterns.plugin import data_files
+
+H100 = load_machine("h100_sxm")
+
+
+@pytest.mark.parametrize("name", family_names())
+def test_a_family_says_what_it_is_and_its_rows_are_whole(name: str) -> None:
+    assert (import_module(f"{FAMILIES}.{name}").__doc__ or "").startswith(f"{name}: ")
+    rows = family_named(name).rows(Tables())
+    assert len({(row.gpu, row.id) for row in rows}) == len(rows)
+    for row in rows:
+        assert row.family == name
+        assert row.gpu in machine_names()
+        assert row.measured > 0
+        assert row.unit
+        assert row.source
+        assert pickle.loads(pickle.dumps(row)).id == row.id
+
+
+@pytest.mark.parametrize("table", data_files(MEASURED, ".yaml"))
+def test_a_published_table_is_whole(table: str) -> None:
+    figures = published(table)
+    assert figures
+    assert len({figure.id for figure in figures}) == len(figures)
+
+
+def test_a_row_of_fp8_quantises_its_input_in_kernels_before_the_product() -> None:
+    graph = gemm(64, 512, 1024, "fp8")
+    assert graph_demand(graph).matrix_flops == 2 * 64 * 512 * 1024
+    assert graph.tensor_named["quantized"].dtype == "fp8"
+    assert [t.dtype for t in product(64, 512, 1024, "fp8").tensors] == ["fp8", "fp8", "bf16"]
+
+
+def test_attention_without_its_mask_has_the_same_products_and_no_positions() -> None:
+    masked = attention(2, 128, 128, 8, 8, 64)
+    full = unmasked(masked)
+    assert graph_demand(full).matrix_flops == graph_demand(masked).matrix_flops
+    assert not {"positions", "slots", "masked"} & {tensor.name for tensor in full.tensors}
+    assert [node.name for _, node in full.nodes()][:3] == ["scores", "scaled", "top"]
+
+
+def test_throughputs_are_of_the_flops_and_bytes_that_are_counted() -> None:
+    attained = attention_tflops(4, 4096, 16, 128, False, "fp16", "auto", H100)
+    assert 100 < attained < 989
+    assert 1000 < gbytes_per_s("softmax", "bf16", 32768, 8192, H100) < 3350
+
+
+def test_the_parts_of_a_decode_step_are_calls_of_its_plan_and_sum_up_to_less_than_the_whole() -> None:
+    plan = decode_plan("llama-3.1-8b", 1, 2048, 1, H100)
+    nodes = {node for call in plan.calls for node in call.nodes}
+    assert set(NODES.values()) <= nodes
+    parts = {part: part_ms(part, 1, H100) for part in NODES}
+    assert all(parts.values())
+    total = part_ms("total", 1, H100)
+    assert 0.8 * total < sum(parts.values()) < total
+    # 15 GB of weights cannot be read faster than the datasheet's 3.35 TB/s.
+    assert 4.5 < total < step_ms("llama-3.1-8b", 1, 2048, 1, H100) * 1.02
