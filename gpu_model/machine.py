@@ -47,9 +47,11 @@ class Machine:
     stream_launch_ps: of one launch, on the host. graph_launch_ps: of a whole graph, on the host. launch_gap_ps: on the
     device between two kernels.
 
-    Limits. fit: whether a plan that does not fit is refused or only warned about. features: what its instruction set
-    has, see plausible.FEATURES; schedules and loaders name those that they need. most_clusters: by the size of a
-    cluster, how many are resident at once, one CTA an SM, where that is measured.
+    Limits. smem_carveout_bytes: parts of l1_smem_bytes that can be shared memory; the rest is L1. barriers_per_cta:
+    named ones. barriers_per_sm: where the occupancy rules count them, else 0. fit: whether a plan that does not fit is
+    refused or only warned about. features: what its instruction set has, see plausible.FEATURES; schedules and loaders
+    name those that they need. most_clusters: by the size of a cluster, how many are resident at once, one CTA an SM,
+    where that is measured.
     """
 
     clock_hz: int
@@ -108,6 +110,10 @@ class Machine:
     name: str = ""
     mma_instruction_cycles: int = 0
     tmem_columns: int = field(default=0, metadata={"zero": True})
+    smem_carveout_bytes: tuple[int, ...] = field(default=(), metadata={"zero": True})
+    l1_smem_bytes: int = field(default=0, metadata={"zero": True})
+    barriers_per_cta: int = 16
+    barriers_per_sm: int = field(default=0, metadata={"zero": True})
     remote_arrive_cycles: int = 0
     cluster_barrier_cycles: int = 0
     most_clusters: tuple[tuple[str, int], ...] = ()

@@ -6,22 +6,20 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from gpu_model.machine import Machine
+from gpu_model.occupancy import allocated_tmem
 from gpu_model.roles import needed
 from gpu_model.work import Use, Work
 from patterns.pipeline.script import Effect, Op, Start
 
 ACCUMULATORS = "accumulators"
 LANES = 128
-# PTX ISA, tcgen05.alloc: columns are allocated in powers of two from 32.
-LEAST_COLUMNS = 32
 # Accumulators that a thread of the epilogue holds at a time: it reads its lane in pieces, as CUTLASS's epilogue tiles.
 READ_COLUMNS = 64
 
 
 def columns_of(work: Work) -> int:
     """Columns that the sums of one tile take, rounded up to what can be allocated."""
-    columns = -(-work.accumulators // LANES)
-    return max(LEAST_COLUMNS, 1 << max(0, columns - 1).bit_length())
+    return allocated_tmem(max(1, -(-work.accumulators // LANES)))
 
 
 def results_held(work: Work, machine: Machine) -> int:

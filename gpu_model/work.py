@@ -102,13 +102,15 @@ class RoleDemand:
 class CtaDemand:
     """What one CTA asks of its SM. setmaxnreg: registers move from the first role to the others at run time.
 
-    tmem_columns: of tensor memory, allocated in powers of two of at least 32.
+    tmem_columns: of tensor memory, allocated in powers of two of at least 32. barriers: named ones, one is
+    that of __syncthreads.
     """
 
     roles: tuple[RoleDemand, ...]
     smem_bytes: int
     setmaxnreg: bool = False
     tmem_columns: int = 0
+    barriers: int = 1
 
     @property
     def threads(self) -> int:

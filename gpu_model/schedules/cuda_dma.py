@@ -7,9 +7,9 @@ DMA warps of its own. One slot is single buffering, two are double buffering.
 
 from __future__ import annotations
 
-from gpu_model.fit import WARP, WARPGROUP
 from gpu_model.loader import loader_named
 from gpu_model.machine import Machine
+from gpu_model.occupancy import WARP, WARPGROUP
 from gpu_model.price import issue_cycles
 from gpu_model.roles import (
     assemble,
@@ -56,7 +56,7 @@ def demand(work: Work, choice: Choice, machine: Machine) -> CtaDemand:
         RoleDemand("computing warps", threads, -(-work.accumulators // threads) + beside),
     )
     smem_bytes = choice.slots * (work.slot_bytes + machine.barrier_bytes) + work.held_bytes
-    return CtaDemand(tuple(sorted(needs, key=lambda role: role.registers)), smem_bytes)
+    return CtaDemand(tuple(sorted(needs, key=lambda role: role.registers)), smem_bytes, barriers=1 + 2 * choice.slots)
 
 
 def predict(work: Work, choice: Choice, machine: Machine) -> int:

@@ -6,8 +6,8 @@ memory holds two tiles where they are small enough, so that one is finished and 
 
 from __future__ import annotations
 
-from gpu_model.fit import WARPGROUP
 from gpu_model.machine import Machine
+from gpu_model.occupancy import WARPGROUP
 from gpu_model.roles import (
     RING,
     assemble,

@@ -1,4 +1,4 @@
-"""Fit: registers with setmaxnreg, shared memory with its reserved KiB, occupancy with the limit by name."""
+"""Fit: plans that no SM holds are refused with what would fit."""
 
 from __future__ import annotations
 
@@ -7,71 +7,13 @@ from collections.abc import Callable
 import pytest
 
 from gpu_model import load_machine, lower
-from gpu_model.fit import Occupancy, check_setmaxnreg, consumer_registers, even_registers, most_registers, occupancy
-from patterns.errors import DoesNotFit, UserError
+from gpu_model.fit import kernel_of, misfit, resident
+from gpu_model.occupancy import Kernel
+from gpu_model.work import Choice, CtaDemand, RoleDemand, Use, Wave, Work
+from patterns.errors import DoesNotFit
 from patterns.library import workload
 
 H100 = load_machine("h100_sxm")
-
-
-@pytest.mark.parametrize(("registers", "ctas"), [(41, 10), (43, 10), (48, 10), (49, 9)])
-def test_registers_are_rounded_up_by_eight(registers: int, ctas: int) -> None:
-    assert occupancy(H100, 128, registers, 0) == Occupancy(ctas, "registers")
-
-
-@pytest.mark.parametrize(("kib", "ctas"), [(16, 13), (32, 6), (48, 4), (64, 3), (112, 2), (227, 1)])
-def test_every_cta_takes_a_reserved_kib_of_shared_memory(kib: int, ctas: int) -> None:
-    assert occupancy(H100, 128, 32, kib * 1024) == Occupancy(ctas, "shared memory")
-
-
-def test_threads_and_ctas_limit_too() -> None:
-    assert occupancy(H100, 1024, 32, 0) == Occupancy(2, "threads")
-    assert occupancy(H100, 32, 16, 0) == Occupancy(32, "CTAs")
-    assert occupancy(H100, 1024, 64, 0) == Occupancy(1, "registers")
-
-
-@pytest.mark.parametrize(
-    ("threads", "registers", "smem_bytes", "message"),
-    [
-        (1024, 65, 0, "needs 65 registers per thread, there is 64"),
-        (384, 176, 0, "needs 176 registers per thread, there is 168"),
-        (128, 64, 232_449, "needs 232,449 bytes of shared memory, there is 232,448"),
-        (1056, 32, 0, "needs 1,056 threads, there is 1,024"),
-    ],
-)
-def test_a_cta_that_cannot_run_is_refused(threads: int, registers: int, smem_bytes: int, message: str) -> None:
-    with pytest.raises(DoesNotFit, match=message):
-        occupancy(H100, threads, registers, smem_bytes)
-
-
-def test_register_plans_of_known_kernels() -> None:
-    # One producer warpgroup with two consumers (CUTLASS 40/232 and 24/240, FlashAttention-3) or three (24/160).
-    assert consumer_registers(H100, 2, 40) == 232
-    assert consumer_registers(H100, 2, 24) == 240
-    assert consumer_registers(H100, 3, 24) == 160
-    assert consumer_registers(H100, 1) == 256
-    assert even_registers(H100, 3) == most_registers(H100, 12) == 168
-
-
-@pytest.mark.parametrize("registers", [24, 240, 256])
-def test_setmaxnreg_accepts(registers: int) -> None:
-    check_setmaxnreg(registers, 128)
-
-
-@pytest.mark.parametrize(
-    ("registers", "threads", "message"),
-    [
-        (20, 128, "multiples of 8"),
-        (16, 128, "24 to 256"),
-        (236, 128, "multiples of 8"),
-        (264, 128, "24 to 256"),
-        (24, 96, "whole warpgroups"),
-    ],
-)
-def test_setmaxnreg_refuses(registers: int, threads: int, message: str) -> None:
-    with pytest.raises(UserError, match=message):
-        check_setmaxnreg(registers, threads)
-
 
 REFUSED = (
     ("multistage", {"stages": 5, "tile_m": 128, "tile_n": 256}),
@@ -101,3 +43,39 @@ def test_a_model_larger_than_the_memory_is_refused_with_how_many_would_do() -> N
     # 16,908 bytes go in and out.
     with pytest.raises(DoesNotFit, match="142,449,607,180 bytes of memory, there is 80,000,000,000; at least 2 GPUs"):
         lower(workload("llama-3.1-70b"), H100)
+
+
+NOTHING = Use("store", 0, "store")
+WORK = Work("k", (Wave(1, NOTHING, NOTHING),), 1, 1024, (), (), 0)
+
+
+def why(demand: CtaDemand, machine: str = "h100_sxm") -> str:
+    return str(misfit("k", demand, WORK, Choice(), load_machine(machine)) or "")
+
+
+def demand(*registers: int, setmaxnreg: bool = True, barriers: int = 1, tmem_columns: int = 0) -> CtaDemand:
+    roles = tuple(RoleDemand(f"role {i}", 128, each) for i, each in enumerate(registers))
+    return CtaDemand(roles, 1024, setmaxnreg, tmem_columns, barriers)
+
+
+def test_roles_share_the_pool_that_they_were_launched_with() -> None:
+    assert not why(demand(40, 232, 232))
+    assert "the role 2 of k does not fit: needs 240 registers per thread, there is 224" in why(demand(40, 240, 240))
+    # A middle role that asks for too much is told of too, and setmaxnreg never gives less than 24.
+    assert "the role 1 of k does not fit: needs 400 registers per thread, there is 255" in why(demand(40, 400, 24))
+    assert not why(demand(8, 240, 240))
+    assert "needs 233 registers per thread, there is 168" in why(demand(40, 40, 233, setmaxnreg=False))
+
+
+def test_named_barriers_and_tensor_memory_are_limits() -> None:
+    assert not why(demand(64, barriers=16))
+    assert "needs 17 named barriers, there is 16" in why(demand(64, barriers=17))
+    assert not why(demand(64, tmem_columns=300), "b200")
+    assert "needs 512 columns of tensor memory, there is 0" in why(demand(64, tmem_columns=300))
+
+
+def test_a_cta_is_launched_with_what_its_roles_need_together() -> None:
+    assert kernel_of(demand(40, 232, 232)) == Kernel(384, 168, 1024)
+    assert kernel_of(demand(24, 64, 64)).registers == 56
+    assert resident(demand(24, 64, 64), H100).ctas_per_sm == 3
+    assert resident(demand(24, 64, 64, setmaxnreg=False), H100).ctas_per_sm == 2
