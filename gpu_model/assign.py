@@ -12,6 +12,7 @@ from gpu_model.price import (
     hbm_cycles,
     network_cycles,
     path_cycles,
+    path_of,
     special_cycles,
     vector_cycles,
 )
@@ -51,6 +52,7 @@ def work_of(
     lookups = 2 if any(has(node, "indexes") for priced in cuts for node in priced.cut.space.nodes) else 1
     hops = 2 if dearest.total.network_bytes and used.members > 1 else 0
     payload = sum(amounts.network_bytes for amounts in dearest.step) if collective else 0
+    shared_bytes, sharing_tiles = cut.shared_in_step
     return Work(
         name=name,
         members=members,
@@ -64,6 +66,8 @@ def work_of(
         latency_cycles=machine.load_latency_cycles * lookups + machine.network_latency_cycles * hops,
         accumulators=max(priced.cut.accumulators for priced in cuts),
         row_blocks=min((mma_of(cut, product, machine).row_blocks for product in cut.space.products), default=1),
+        shared_bytes=shared_bytes,
+        sharing_tiles=sharing_tiles,
     )
 
 
@@ -130,4 +134,5 @@ def _wave(tiles: int, active: int, transfers: Transfers, machine: Machine, toget
         tiles,
         use(transfers.load, "load", machine.load_bytes_per_cycle),
         use(transfers.store, "store", machine.store_bytes_per_cycle),
+        path_of(machine, transfers.load, active, machine.load_bytes_per_cycle),
     )

@@ -7,14 +7,23 @@ from dataclasses import replace
 
 from gpu_model.asked import Asked, Chosen
 from gpu_model.assign import work_of
+from gpu_model.cluster import cluster_ctas, in_cluster, moved_in_cluster
 from gpu_model.cuts import Priced
 from gpu_model.fit import misfit, most_slots
 from gpu_model.loader import usable_loaders
 from gpu_model.machine import Machine
 from gpu_model.options import Options
-from gpu_model.schedule import Schedule, cluster_sizes, dma_warp_counts, fixed_of, schedule_named, tried
+from gpu_model.schedule import (
+    Schedule,
+    cluster_sizes,
+    dma_warp_counts,
+    fixed_of,
+    schedule_named,
+    splits_shared,
+    tried,
+)
 from gpu_model.tile import SMALLEST, Targets, cuttings, targets_of
-from gpu_model.traffic import moved
+from gpu_model.traffic import Moved, moved
 from gpu_model.work import Choice, Work
 from patterns.errors import DoesNotFit
 
@@ -69,12 +78,21 @@ def _candidates(asked: Asked, targets: Iterable[Targets], machine: Machine, part
 def _scheduled(asked: Asked, cuts: tuple[Priced, ...], machine: Machine) -> Iterator[Chosen]:
     """Every schedule of these tiles with every number of slots."""
     total = moved([priced.cut for priced in cuts], asked.once, machine)
-    work = work_of(asked.what, cuts, total, machine, asked.members, collective=asked.job == "collective")
+    alone = work_of(asked.what, cuts, total, machine, asked.members, collective=asked.job == "collective")
     for name in tried(asked.schedule, asked.job, machine):
         schedule = schedule_named(name)
+        cluster = fixed_of(name, "cluster", asked.fixed.cluster, cluster_sizes(schedule))
+        work = alone if cluster == 1 else _clustered(asked, cuts, total, machine, cluster, splits_shared(schedule))
+        moves = total if cluster == 1 else moved_in_cluster(total, alone, cluster)
         for choice in _choices(asked, work, name, schedule, machine):
-            choice, why = _least_warpgroups(asked, work, schedule, choice, machine)
-            yield Chosen(cuts, total, work, name, choice, schedule.predict(work, choice, machine), why)
+            choice, why = _least_warpgroups(asked, work, schedule, replace(choice, cluster=cluster), machine)
+            yield Chosen(cuts, moves, work, name, choice, schedule.predict(work, choice, machine), why)
+
+
+def _clustered(asked: Asked, cuts: tuple[Priced, ...], total: Moved, machine: Machine, size: int, split: bool) -> Work:
+    """The work of the busiest SM where CTAs come in clusters: on as many SMs as clusters reach, operands shared."""
+    reached = replace(machine, sm_count=cluster_ctas(machine, size))
+    return in_cluster(work_of(asked.what, cuts, total, reached, asked.members), size, split)
 
 
 def _choices(asked: Asked, work: Work, name: str, schedule: Schedule, machine: Machine) -> Iterator[Choice]:
@@ -83,10 +101,9 @@ def _choices(asked: Asked, work: Work, name: str, schedule: Schedule, machine: M
     loader = usable_loaders(name, schedule.LOADERS, fixed.loader, machine)[0]
     counts = schedule.slot_counts(min(most_slots(work, machine), work.tiles * work.steps)) or (1,)
     warpgroups = fixed.warpgroups or schedule.WARPGROUPS[0]
-    cluster = fixed_of(name, "cluster", fixed.cluster, cluster_sizes(schedule))
     dma_warps = fixed_of(name, "dma_warps", fixed.dma_warps, dma_warp_counts(schedule))
     return (
-        Choice(slots, loader, warpgroups, cluster, dma_warps) for slots in ((fixed.slots,) if fixed.slots else counts)
+        Choice(slots, loader, warpgroups, dma_warps=dma_warps) for slots in ((fixed.slots,) if fixed.slots else counts)
     )
 
 

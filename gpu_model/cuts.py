@@ -75,6 +75,18 @@ class Cut:
         """fp32 values of one tile's matrix results that stay in registers."""
         return sum(points((*p.batch, *p.rows, *p.columns), self.sizes) for p in self.space.products)
 
+    @cached_property
+    def shared_in_step(self) -> tuple[int, int]:
+        """Bytes of the largest operand of a step that several tiles have in common, and how many: (0, 1) if none."""
+        found = [(access.num_bytes(self.sizes), self._alike(access)) for access in self.space.reads]
+        return max((one for one in found if one[1] > 1), default=(0, 1))
+
+    def _alike(self, access: Access) -> int:
+        """Tiles that load the same part of a tensor in a step."""
+        if not self._stepped(access.dims):
+            return 1
+        return prod(steps_of(loop, self.space.sizes) for loop in self.loops if loop.dim not in access.dims)
+
     def loads_of(self, access: Access) -> int:
         """How often a tile of a tensor is loaded: in every step, or once for every tile that holds it."""
         return self.tiles * (self.steps_per_tile if self._stepped(access.dims) else 1)

@@ -8,6 +8,7 @@ from math import ceil
 
 from gpu_model.loader import loader_named
 from gpu_model.machine import Machine
+from gpu_model.work import Path
 from patterns.dtypes import dtype_bytes
 
 KIB = 1024
@@ -101,11 +102,16 @@ def hbm_cycles(machine: Machine, transfer: Transfer, active_sms: int) -> int:
     return -(-amount // (transfer.count * transfer.of_all * machine.hbm_achieved_bytes_per_s))
 
 
-def path_cycles(machine: Machine, transfer: Transfer, active_sms: int, port_bytes_per_cycle: int) -> int:
-    """Cycles of the slowest level that a transfer passes, rounded up: the SM's port, its shares of L2 and HBM."""
+def path_of(machine: Machine, transfer: Transfer, active_sms: int, port_bytes_per_cycle: int) -> Path:
+    """Cycles on each level that a transfer passes, rounded up: the SM's port, its shares of L2 and HBM."""
     port = -(-transfer.num_bytes // (transfer.count * port_bytes_per_cycle))
     l2 = -(-transfer.num_bytes * active_sms // (transfer.count * machine.l2_bytes_per_cycle))
-    return max(port, l2, hbm_cycles(machine, transfer, active_sms))
+    return Path(port, l2, hbm_cycles(machine, transfer, active_sms))
+
+
+def path_cycles(machine: Machine, transfer: Transfer, active_sms: int, port_bytes_per_cycle: int) -> int:
+    """Cycles of the slowest level that a transfer passes."""
+    return path_of(machine, transfer, active_sms, port_bytes_per_cycle).cycles
 
 
 def network_cycles(machine: Machine, num_bytes: int, active_sms: int) -> int:

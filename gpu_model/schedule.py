@@ -25,6 +25,7 @@ class Schedule(Protocol):
     NEEDS: features of the machine that it cannot do without. LOADERS: those it can use, the usual one first.
     WARPGROUPS: numbers of computing warpgroups that it can have, fewest first. Where a file has CLUSTERS (sizes of a
     cluster of CTAs) or DMA_WARPS (warps that only load), these can be fixed too; the first is the usual one.
+    SPLITS_SHARED: each CTA of a cluster keeps only its part of the operand that they have in common.
     """
 
     SERVES: tuple[Job, ...]
@@ -59,6 +60,11 @@ def schedule_named(name: str) -> Schedule:
 def cluster_sizes(schedule: Schedule) -> tuple[int, ...]:
     """Sizes of clusters that a schedule can run in, the usual one first; 1 for most."""
     return cast(tuple[int, ...], getattr(schedule, "CLUSTERS", (1,)))
+
+
+def splits_shared(schedule: Schedule) -> bool:
+    """Whether the CTAs of a cluster keep parts of their common operand."""
+    return bool(getattr(schedule, "SPLITS_SHARED", False))
 
 
 def dma_warp_counts(schedule: Schedule) -> tuple[int, ...]:

@@ -28,15 +28,31 @@ class Use:
 
 
 @dataclass(frozen=True)
+class Path:
+    """What a load takes on each level that it passes: the SM's port, the SM's share of the L2 and of the HBM."""
+
+    port_cycles: int
+    l2_cycles: int
+    hbm_cycles: int
+
+    @property
+    def cycles(self) -> int:
+        """The slowest level's."""
+        return max(self.port_cycles, self.l2_cycles, self.hbm_cycles)
+
+
+@dataclass(frozen=True)
 class Wave:
     """`tiles` tiles that the SM computes one after another while equally many SMs share the memory.
 
-    load: one step's operands arriving in shared memory. store: one tile's results leaving.
+    load: one step's operands arriving in shared memory, as fast as the slowest level of its path. store: one tile's
+    results leaving.
     """
 
     tiles: int
     load: Use
     store: Use
+    path: Path = Path(0, 0, 0)
 
 
 @dataclass(frozen=True)
@@ -45,8 +61,8 @@ class Work:
     after its last step the `finish` uses, then one store.
 
     held_bytes: operands that a tile keeps from its first step to its last. latency_cycles: from the end of a load's
-    transfer to its arrival. accumulators: fp32 values that stay in registers. shared_bytes: of a slot, what the tiles
-    of a cluster have in common: the larger operand of a product, where tiles that share it lie side by side.
+    transfer to its arrival. accumulators: fp32 values that stay in registers. shared_bytes: of a slot, the
+    operand that most can be saved of by sharing it, and sharing_tiles: how many tiles have it in common.
     row_blocks: blocks of rows of matrix instructions in a tile, which consumers can share. members: GPUs that sum, and
     exchanged: what sending one step's payload to one of them would take (a collective's; others have it in `step`).
     """
@@ -61,6 +77,7 @@ class Work:
     held_bytes: int = 0
     accumulators: int = 0
     shared_bytes: int = 0
+    sharing_tiles: int = 1
     row_blocks: int = 1
     members: int = 1
     exchanged: Use = Use("link", 0, "send")

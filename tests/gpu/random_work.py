@@ -33,6 +33,7 @@ def random_work(rng: random.Random) -> Work:
         accumulators=128 * rng.choice([64, 128, 256, 512]),
         shared_bytes=rng.choice([slot_bytes // 2, slot_bytes * 2 // 3]),
         row_blocks=2,
+        sharing_tiles=4,
     )
 
 

@@ -1,0 +1,96 @@
+"""Clusters of CTAs: neighbouring tiles load the operand that they have in common once between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from gpu_model.machine import Machine
+from gpu_model.roles import hand_over, needed
+from gpu_model.traffic import Moved
+from gpu_model.work import Use, Wave, Work
+from patterns.pipeline.script import Arrive, Await, Counts, Effect, Loop, Op, Run, Start
+
+L2_BYTES = "l2_bytes"
+
+
+def shares(work: Work, size: int) -> bool:
+    """Whether the CTAs of a cluster have an operand in common."""
+    return 1 < size <= work.sharing_tiles
+
+
+def in_cluster(work: Work, size: int, split: bool = False) -> Work:
+    """The work of one CTA of a cluster of `size`, each of which loads its part of the common operand for all.
+
+    From the L2 it is read once for the cluster. It arrives in every CTA whole, or, split, each keeps its part only.
+    """
+    if not shares(work, size):
+        return work
+    part = -(-work.shared_bytes // size)
+    own = work.slot_bytes - work.shared_bytes
+    arriving = own + part if split else work.slot_bytes
+    return replace(
+        work,
+        waves=tuple(_loading(wave, own + part, arriving, work.slot_bytes) for wave in work.waves),
+        slot_bytes=arriving,
+        shared_bytes=part if split else work.shared_bytes,
+    )
+
+
+def _loading(wave: Wave, read: int, arriving: int, of: int) -> Wave:
+    """A wave of which each load reads and receives less than the `of` bytes that it would on its own."""
+    path = replace(
+        wave.path,
+        port_cycles=-(-wave.path.port_cycles * arriving // of),
+        l2_cycles=-(-wave.path.l2_cycles * read // of),
+    )
+    # Loads on the HBM's own unit wait for it alone; what they read of it stays the same.
+    cycles = wave.load.cycles if wave.load.unit == "hbm" else path.cycles
+    load = replace(wave.load, cycles=cycles, counts=_scaled(wave.load.counts, read, of))
+    return replace(wave, load=load, path=path)
+
+
+def _scaled(counts: Counts, read: int, of: int) -> Counts:
+    return tuple((name, amount * read // of if name == L2_BYTES else amount) for name, amount in counts)
+
+
+def moved_in_cluster(total: Moved, work: Work, size: int) -> Moved:
+    """What a kernel of clusters moves: fewer bytes out of the L2."""
+    if not shares(work, size):
+        return total
+    saved = work.shared_bytes - -(-work.shared_bytes // size)
+    return replace(total, loaded=total.loaded - total.loaded * saved // work.slot_bytes)
+
+
+def on_cta(script: Iterable[Op], cta: int) -> tuple[Op, ...]:
+    """A script whose units are those of one CTA's SM: its number ends their names."""
+    return tuple(_placed(op, cta) for op in script)
+
+
+def _placed(op: Op, cta: int) -> Op:
+    if isinstance(op, Loop):
+        return replace(op, body=on_cta(op.body, cta))
+    return replace(op, unit=f"{op.unit}{cta}") if isinstance(op, Run | Start) else op
+
+
+def meet_cluster(barrier: str, size: int, machine: Machine) -> tuple[Op, ...]:
+    """Go on once a role of every CTA is here."""
+    cost = Use("sync", machine.cluster_barrier_cycles, "cluster barrier")
+    return (Arrive(barrier), Await(barrier, size), *needed(cost), *hand_over(machine))
+
+
+def remotely(effects: tuple[Effect, ...], machine: Machine) -> Start:
+    """Arrivals at barriers of other CTAs, which are seen there later; nobody here waits for it."""
+    return Start("sync", 0, machine.remote_arrive_cycles, effects, label="remote arrive")
+
+
+def cluster_ctas(machine: Machine, size: int) -> int:
+    """CTAs that run at once, one an SM, where they come in clusters of `size`: a cluster lies within one GPC.
+
+    Where it is known how many clusters of a size are resident, no more clusters are that consist of several such.
+    """
+    clusters = machine.sm_count // size
+    for known, most in machine.most_clusters:
+        of, rest = divmod(size, int(known))
+        clusters = clusters if rest else min(clusters, most // of)
+    return clusters * size
