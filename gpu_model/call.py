@@ -77,7 +77,9 @@ def _program(name: str, work: Work, schedule: str, choice: Choice, machine: Mach
 
 
 def _described(schedule: str, choice: Choice) -> str:
-    return f"{schedule} ({choice.slots} slots, {choice.loader})"
+    special = f", clusters of {choice.cluster}" if choice.cluster > 1 else ""
+    special += f", {choice.dma_warps} DMA warps" if choice.dma_warps > 1 else ""
+    return f"{schedule} ({choice.slots} slots, {choice.loader}{special})"
 
 
 def _work(amounts: Amounts, total: Moved, sent: int) -> tuple[tuple[Resource, int], ...]:

@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
+from functools import singledispatch
 
 from gpu_model.machine import Machine
 from gpu_model.roles import hand_over, needed
 from gpu_model.traffic import Moved
 from gpu_model.work import Use, Wave, Work
-from patterns.pipeline.script import Arrive, Await, Counts, Effect, Loop, Op, Run, Start
+from patterns.pipeline.script import (
+    Acquire,
+    Arrive,
+    Await,
+    Commit,
+    Counts,
+    Effect,
+    Loop,
+    Op,
+    Release,
+    Run,
+    Signal,
+    Start,
+    Wait,
+)
 
 L2_BYTES = "l2_bytes"
 
@@ -62,15 +77,48 @@ def moved_in_cluster(total: Moved, work: Work, size: int) -> Moved:
     return replace(total, loaded=total.loaded - total.loaded * saved // work.slot_bytes)
 
 
-def on_cta(script: Iterable[Op], cta: int) -> tuple[Op, ...]:
-    """A script whose units are those of one CTA's SM: its number ends their names."""
-    return tuple(_placed(op, cta) for op in script)
+def on_cta(script: Iterable[Op], cta: int, own: Collection[str] = ()) -> tuple[Op, ...]:
+    """A script whose units are those of one CTA's SM, and its `own` channels too: its number ends their names."""
+    return tuple(_placed(op, cta, own) for op in script)
 
 
-def _placed(op: Op, cta: int) -> Op:
-    if isinstance(op, Loop):
-        return replace(op, body=on_cta(op.body, cta))
-    return replace(op, unit=f"{op.unit}{cta}") if isinstance(op, Run | Start) else op
+@singledispatch
+def _placed(op: Op, cta: int, own: Collection[str]) -> Op:
+    """An op that names neither unit nor channel."""
+    return op
+
+
+@_placed.register
+def _(op: Loop, cta: int, own: Collection[str]) -> Op:
+    return replace(op, body=on_cta(op.body, cta, own))
+
+
+@_placed.register
+def _(op: Run, cta: int, own: Collection[str]) -> Op:
+    return replace(op, unit=f"{op.unit}{cta}")
+
+
+@_placed.register
+def _(op: Start, cta: int, own: Collection[str]) -> Op:
+    return replace(op, unit=f"{op.unit}{cta}", then=tuple(_effect(effect, cta, own) for effect in op.then))
+
+
+@_placed.register(Acquire)
+@_placed.register(Commit)
+@_placed.register(Wait)
+@_placed.register(Release)
+def _(op: Acquire | Commit | Wait | Release, cta: int, own: Collection[str]) -> Op:
+    return replace(op, channel=_channel(op.channel, cta, own))
+
+
+def _effect(effect: Effect, cta: int, own: Collection[str]) -> Effect:
+    if isinstance(effect, Signal):
+        return effect
+    return replace(effect, channel=_channel(effect.channel, cta, own))
+
+
+def _channel(name: str, cta: int, own: Collection[str]) -> str:
+    return f"{name}{cta}" if name in own else name
 
 
 def meet_cluster(barrier: str, size: int, machine: Machine) -> tuple[Op, ...]:

@@ -46,20 +46,20 @@ class Multiplied:
     latency_cycles: int
 
 
-def multiplied(work: Work, machine: Machine, remote_cycles: int = 0) -> Multiplied:
+def multiplied(work: Work, machine: Machine) -> Multiplied:
     """Steps follow each other at the pace of the slower of thread and tensor core; the commit of one comes later."""
     products = sum(use.cycles for use in work.step if use.unit == "tc")
     thread = machine.barrier_cycles + machine.mma_issue_cycles + work.step_cycles - products
-    return Multiplied(max(products, thread), thread + products + machine.mma_wait_cycles + remote_cycles)
+    return Multiplied(max(products, thread), thread + products + machine.mma_wait_cycles)
 
 
-def issued(uses: Iterable[Use], machine: Machine, then: tuple[Effect, ...], latency_cycles: int = 0) -> tuple[Op, ...]:
+def issued(uses: Iterable[Use], machine: Machine, then: tuple[Effect, ...]) -> tuple[Op, ...]:
     """Products started without waiting; once the commit of the last use has arrived, `then` happens."""
     *before, last = uses
     ops: list[Op] = [op for use in before for op in _one(use, machine)]
-    latency = machine.mma_wait_cycles + latency_cycles
     issue = needed(Use("issue", machine.mma_issue_cycles, "issue mma"))
-    return (*ops, *issue, Start(last.unit, last.cycles, latency, then, label=last.label, counts=last.counts))
+    wait = machine.mma_wait_cycles
+    return (*ops, *issue, Start(last.unit, last.cycles, wait, then, label=last.label, counts=last.counts))
 
 
 def _one(use: Use, machine: Machine) -> tuple[Op, ...]:

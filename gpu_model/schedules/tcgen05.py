@@ -24,7 +24,7 @@ from gpu_model.schedule import Job
 from gpu_model.tmem import ACCUMULATORS, allocated_columns, epilogue_registers, issued, multiplied, results_held
 from gpu_model.work import Choice, CtaDemand, RoleDemand, Work
 from patterns.pipeline.program import Channel, Program, Role
-from patterns.pipeline.script import Acquire, Effect, Fill, Free, Op, Release, Wait
+from patterns.pipeline.script import Acquire, Fill, Free, Op, Release, Wait
 
 LOADERS = ("tma",)
 SERVES: tuple[Job, ...] = ("mm",)
@@ -78,35 +78,37 @@ def predict(work: Work, choice: Choice, machine: Machine) -> int:
 
 def program(work: Work, choice: Choice, machine: Machine) -> Program:
     """Three roles, persistent: a loading warp, an issuing thread, and the warps that finish tiles and store them."""
-    loads: tuple[Op, ...] = ramp(machine)
     issues: tuple[Op, ...] = ()
-    ends: tuple[Op, ...] = ()
     for wave in work.waves:
-        loads += loop(wave.tiles * work.steps, load_step(work, wave, machine, choice), "loads")
         issues += loop(wave.tiles, _tile(work, machine), "tiles")
-        end = (
-            Wait(ACCUMULATORS),
-            *hand_over(machine),
-            *needed(*work.finish),
-            Release(ACCUMULATORS),
-            *needed(wave.store),
-        )
-        ends += loop(wave.tiles, end, "tiles")
-    roles = (Role("load", loads), Role("mma", issues), Role("epilogue", ends + drain(machine)))
+    roles = (
+        Role("load", ramp(machine) + loads(work, choice, machine)),
+        Role("mma", issues),
+        Role("epilogue", ends(work, machine) + drain(machine)),
+    )
     channels = (Channel(RING, choice.slots), Channel(ACCUMULATORS, results_held(work, machine)))
     return assemble(work.name, machine, channels, roles)
 
 
+def loads(work: Work, choice: Choice, machine: Machine) -> tuple[Op, ...]:
+    """All loads of a CTA."""
+    script: tuple[Op, ...] = ()
+    for wave in work.waves:
+        script += loop(wave.tiles * work.steps, load_step(work, wave, machine, choice), "loads")
+    return script
+
+
+def ends(work: Work, machine: Machine) -> tuple[Op, ...]:
+    """The ends of all tiles of a CTA: sums are read out of tensor memory, which is then free, and results stored."""
+    script: tuple[Op, ...] = ()
+    for wave in work.waves:
+        read = (Wait(ACCUMULATORS), *hand_over(machine), *needed(*work.finish), Release(ACCUMULATORS))
+        script += loop(wave.tiles, (*read, *needed(wave.store)), "tiles")
+    return script
+
+
 def _tile(work: Work, machine: Machine) -> tuple[Op, ...]:
     """Products into free tensor memory; after the last one it is full."""
-    step, last = (_step(work, machine, effects) for effects in ((), (Fill(ACCUMULATORS),)))
-    return (
-        Acquire(ACCUMULATORS),
-        *hand_over(machine),
-        *loop(work.steps - 1, step, "steps"),
-        *last,
-    )
-
-
-def _step(work: Work, machine: Machine, then: tuple[Effect, ...]) -> tuple[Op, ...]:
-    return (Wait(RING), *hand_over(machine), *issued(work.step, machine, (Free(RING), *then)))
+    wait = (Wait(RING), *hand_over(machine))
+    step, last = (wait + issued(work.step, machine, (Free(RING), *then)) for then in ((), (Fill(ACCUMULATORS),)))
+    return (Acquire(ACCUMULATORS), *hand_over(machine), *loop(work.steps - 1, step, "steps"), *last)
