@@ -41,12 +41,15 @@ REGISTER_BYTES = 4
 
 
 def slot_counts(most: int) -> tuple[int, ...]:
-    """Buffers to try, fewest first: each takes two of a CTA's 16 named barriers, and __syncthreads has one."""
+    """Buffers to try, fewest first: single, double, and more where they fit."""
     return tuple(n for n in (1, 2, 4) if n <= most)
 
 
 def demand(work: Work, choice: Choice, machine: Machine) -> CtaDemand:
-    """All threads have as many registers: those that compute hold sums, those that load what is on its way."""
+    """All threads have as many registers: those that compute hold sums, those that load what is on its way.
+
+    A transfer is started and finished at two named barriers for every buffer; __syncthreads has one more.
+    """
     threads = choice.warpgroups * WARPGROUP
     beside = machine.registers_beside_accumulators
     loading = WARP * choice.dma_warps
