@@ -82,15 +82,10 @@ class Asked:
 
     @cached_property
     def is_product(self) -> bool:
-        """Whether every space is one matrix product: what GEMM schedules are for."""
-        return not self.online and all(len(space.products) == 1 and _lone(space) for space in self.spaces)
+        """Whether every space is matrix products alike, with what ends their tiles: what GEMM schedules are for."""
+        return not self.online and all(space.is_product for space in self.spaces)
 
 
 def _exchanges(space: Space) -> bool:
     """Whether it does nothing but sum over GPUs."""
     return all(has(node, "communicates") or has(node, "moves") for node in space.nodes)
-
-
-def _lone(space: Space) -> bool:
-    """Whether nothing but the product computes."""
-    return all(has(node, "contracts") or has(node, "moves") for node in space.nodes)

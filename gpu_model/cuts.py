@@ -9,11 +9,11 @@ from math import prod
 
 from gpu_model.machine import Machine
 from gpu_model.price import Mma, mma
-from gpu_model.space import Access, Product, Space, steps_of, tile_sizes
+from gpu_model.product import Product
+from gpu_model.space import Access, Space, steps_of, tile_sizes
 from patterns.axes import points
-from patterns.count import node_demand, node_dims
+from patterns.count import node_demand, node_dims, storage_of
 from patterns.graph import Node
-from patterns.kind import has
 from patterns.plan import Tile
 
 PARTIAL_BYTES = 4
@@ -53,12 +53,29 @@ class Cut:
     @cached_property
     def held_bytes(self) -> int:
         """Bytes that a tile loads once and holds."""
-        return sum(access.num_bytes(self.sizes) for access in self.space.reads) - self.step_bytes
+        return sum(a.num_bytes(self.sizes) for a in self.space.reads if not self._stepped(a.dims) and self._held(a))
+
+    @cached_property
+    def finish_bytes(self) -> int:
+        """Bytes that only the end of a tile reads: they pass through it piece by piece, and nothing holds them."""
+        unheld = (a for a in self.space.reads if not self._stepped(a.dims) and not self._held(a))
+        return sum(access.num_bytes(self.sizes) for access in unheld)
+
+    @cached_property
+    def _read_in_steps(self) -> frozenset[str]:
+        """Storages that the steps read."""
+        graph = self.space.graph
+        return frozenset(
+            storage_of(graph, name) for node in self.space.nodes if self.in_step(node) for name in node.reads
+        )
+
+    def _held(self, access: Access) -> bool:
+        return access.tensor in self._read_in_steps
 
     @cached_property
     def tile_bytes(self) -> int:
         """Bytes through the SM's port for all of a tile's loads."""
-        return self.step_bytes * self.steps_per_tile + self.held_bytes
+        return self.step_bytes * self.steps_per_tile + self.held_bytes + self.finish_bytes
 
     @cached_property
     def out_bytes(self) -> int:
@@ -173,7 +190,7 @@ def mma_of(cut: Cut, product: Product, machine: Machine) -> Mma:
 
 
 def _conversions(cut: Cut) -> int:
-    """Accumulators that become elements of a result: one vector op each."""
-    kept = {access.tensor for access in cut.space.writes}
-    made = [cut.space.graph.tensor_named[node.writes] for node in cut.space.nodes if has(node, "contracts")]
-    return sum(points(tensor.dims, cut.sizes) for tensor in made if tensor.name in kept)
+    """Accumulators that become elements of results: one vector op each."""
+    if not cut.space.products:
+        return 0
+    return sum(access.num_bytes(cut.sizes) // access.element_bytes for access in cut.space.writes)

@@ -110,15 +110,26 @@ class Grouping:
 
         hides: tensors that nobody outside may need. apart: whether no part may need another.
         """
-        # A part may have been joined with another since the caller looked.
-        current = (self.of[node.name] for part in parts for node in part.nodes)
-        distinct = tuple({id(part): part for part in current}.values())
+        distinct = self._current(parts)
         if len(distinct) == 1:
             return self
+        group = self.together(distinct, reason, online)
+        return self.settled(group, (self._handed_on(distinct) if apart else "") or self.refusal(group, hides))
+
+    def _current(self, parts: Iterable[Group]) -> tuple[Group, ...]:
+        """The groups that hold the parts' nodes now: a part may have been joined with another."""
+        current = (self.of[node.name] for part in parts for node in part.nodes)
+        return tuple({id(part): part for part in current}.values())
+
+    def together(self, parts: Iterable[Group], reason: str, online: tuple[str, ...] = ()) -> Group:
+        """The parts as one group, legal or not."""
         position = self.edges.position
-        nodes = sorted((node for part in distinct for node in part.nodes), key=lambda node: position[node.name])
-        group = Group(tuple(nodes), reason, online, self.edges.inside(nodes))
-        why = (self._handed_on(distinct) if apart else "") or self.refusal(group, hides)
+        found = (node for part in self._current(parts) for node in part.nodes)
+        nodes = tuple(sorted(found, key=lambda node: position[node.name]))
+        return Group(nodes, reason, online, self.edges.inside(nodes))
+
+    def settled(self, group: Group, why: str) -> Grouping:
+        """With the group; with a refusal more where there is a reason against it."""
         if why:
             return replace(self, refused=(*self.refused, Refusal(group.names, why)))
         return replace(self, of={**self.of, **dict.fromkeys(group.names, group)})

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from gpu_model.machine import Machine
 from gpu_model.plausible import FEATURES
-from gpu_model.space import product_of
+from gpu_model.product import product_of
 from patterns.graph import Graph
 from patterns.kind import has
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpu_model.machine import Machine
-from gpu_model.space import product_of
+from gpu_model.product import product_of
 from patterns.graph import Graph
 from patterns.kind import has
 from patterns.plan import Rates, Resource

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
 
+from gpu_model.product import Product, product_of
 from patterns.axes import points, union, without
 from patterns.count import node_dims, storage_of
 from patterns.dtypes import dtype_bytes
@@ -66,6 +67,30 @@ class Space:
         return tuple(product_of(self.graph, node) for node in self.nodes if has(node, "contracts"))
 
     @cached_property
+    def matrix(self) -> Product | None:
+        """The product that gives tiles their shape: the only one, or the first of several with the same dims."""
+        shapes = {(frozenset(p.rows), frozenset(p.columns), frozenset(p.batch), p.inner) for p in self.products}
+        return self.products[0] if len(shapes) == 1 else None
+
+    @cached_property
+    def is_product(self) -> bool:
+        """Whether it is matrix products of the same dims, summed up step by step, and what becomes of their results.
+
+        Besides products there may be buffers, and nodes that run once a tile: elementwise ones, and writes of rows.
+        """
+        if self.matrix is None:
+            return False
+        ends = (node for node in self.nodes if not (has(node, "contracts") or has(node, "moves")))
+        summed = all(dim in self.stepped or self.sizes[dim] == 1 for dim in self.matrix.inner)
+        plain = all(has(node, "contracts") or has(node, "moves") for node in self.nodes)
+        return plain or (summed and all(self._ends_tile(node) for node in ends))
+
+    def _ends_tile(self, node: Node) -> bool:
+        """Whether a node runs when a tile's sums are complete."""
+        light = has(node, "elementwise") or has(node, "updates")
+        return light and not set(self.stepped).intersection(node_dims(self.graph, node))
+
+    @cached_property
     def whole_points(self) -> int:
         """Points of the dims that every tile has whole."""
         dims = union(*(node_dims(self.graph, node) for node in self.nodes if not has(node, "indexes")))
@@ -76,36 +101,14 @@ class Space:
         """Dims of what it reads that every tile has whole."""
         return without(union(*(access.dims for access in self.reads)), (*self.free, *self.stepped))
 
+    def whole_of(self, dims: Iterable[str]) -> int:
+        """Points of those of the dims that every tile has whole."""
+        return points(without(tuple(dims), (*self.free, *self.stepped)), self.sizes)
+
     def least_bytes(self) -> int:
         """Shared memory of the smallest tile: one point of every dim that may be cut."""
         tile = {**self.sizes, **dict.fromkeys((*self.free, *self.stepped), 1)}
         return sum(access.num_bytes(tile) for access in self.reads)
-
-
-@dataclass(frozen=True)
-class Product:
-    """An mm's dims: `count` products, one for each point of `batch`, of [rows, inner] by [inner, columns]."""
-
-    node: str
-    batch: tuple[str, ...]
-    rows: tuple[str, ...]
-    columns: tuple[str, ...]
-    inner: tuple[str, ...]
-    dtype: str
-
-
-def product_of(graph: Graph, node: Node) -> Product:
-    """The dims of an mm. Of operands of two types, the wider is what the tensor core multiplies."""
-    left, right = (graph.tensor_named[name] for name in node.reads[:2])
-    out = graph.tensor_named[node.writes].dims
-    return Product(
-        node.name,
-        batch=tuple(dim for dim in out if dim in left.dims and dim in right.dims),
-        rows=tuple(dim for dim in out if dim in left.dims and dim not in right.dims),
-        columns=tuple(dim for dim in out if dim in right.dims and dim not in left.dims),
-        inner=node.over,
-        dtype=max(left.dtype, right.dtype, key=dtype_bytes),
-    )
 
 
 def steps_of(loop: Tile, sizes: Sizes) -> int:
@@ -194,9 +197,9 @@ def _space(graph: Graph, nodes: tuple[Node, ...], inside: Collection[str], onlin
     made = {node.writes for node in nodes if not graph.tensor_named[node.writes].shares}
     whole = set(_moved(graph, nodes, made)) | {node.along for node in nodes if node.along}
     reduced = union(*(node.over for node in nodes))
-    made_dims = [_made_dims(graph, node) for node in nodes]
-    widest = max(made_dims, key=lambda dims: points(dims, graph.sizes))
-    free = without(union(widest, *made_dims), whole | set(reduced) | set(_gathered(graph, nodes)))
+    made_by = [made_dims(graph, node) for node in nodes]
+    widest = max(made_by, key=lambda dims: points(dims, graph.sizes))
+    free = without(union(widest, *made_by), whole | set(reduced) | set(_gathered(graph, nodes)))
     stepped = tuple(online) if online else tuple(dim for dim in reduced if _alike(nodes) and _once(graph, nodes, dim))
     reads = _accesses(graph, nodes, made)
     writes = [_written(graph, node) for node in nodes if node.writes not in inside]
@@ -225,7 +228,7 @@ def _gathered(graph: Graph, nodes: Sequence[Node]) -> Iterator[str]:
                     yield dim
 
 
-def _made_dims(graph: Graph, node: Node) -> tuple[str, ...]:
+def made_dims(graph: Graph, node: Node) -> tuple[str, ...]:
     """Dims of what a node makes: of its result, or of the rows that it writes into it."""
     return graph.tensor_named[node.reads[2] if has(node, "updates") else node.writes].dims
 

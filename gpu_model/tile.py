@@ -65,15 +65,16 @@ def _cut(space: Space, targets: Targets, parts: int, machine: Machine, by_rows: 
         )
     first, last = space.products[0], space.products[-1]
     # Of an online kernel, whichever side of the first product is not reduced later is its rows.
-    sides = (*first.rows, *first.columns) if first is not last else first.rows
+    sides = first.rows if space.matrix else (*first.rows, *first.columns)
     rows = tuple(dim for dim in space.free if dim in sides)
     columns = tuple(dim for dim in space.free if dim in last.columns and dim not in rows)
     others = tuple(dim for dim in space.free if dim not in rows and dim not in columns)
     inner = targets.inner or machine.tile_k_bytes // dtype_bytes(first.dtype)
+    high, wide = (space.whole_of(dims) for dims in (sides, last.columns))
     loops = (
         *(Tile(dim, 1) for dim in others if space.sizes[dim] > 1),
-        *cut(rows, space.sizes, targets.rows),
-        *(cut(columns, space.sizes, targets.columns) if targets.columns else ()),
+        *cut(rows, space.sizes, targets.rows // high),
+        *(cut(columns, space.sizes, targets.columns // wide) if targets.columns else ()),
     )
     steps = cut(space.stepped, space.sizes, inner)
     # One dim can be shared out; steps over two would be parts of neither.

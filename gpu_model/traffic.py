@@ -14,7 +14,8 @@ from math import ceil, isqrt, prod
 
 from gpu_model.cuts import Cut
 from gpu_model.machine import Machine
-from gpu_model.space import Access, Product, steps_of, whole_writes
+from gpu_model.product import Product
+from gpu_model.space import Access, steps_of, whole_writes
 from patterns.axes import points
 
 
@@ -55,8 +56,8 @@ def _from_hbm(name: str, once: int, cuts: Sequence[Cut], machine: Machine) -> in
 def _sharing(cut: Cut, access: Access, machine: Machine) -> int:
     """Tiles of a set that runs together which read the same part of a tensor."""
     together = min(machine.sm_count, cut.tiles)
-    if len(cut.space.products) == 1:
-        return _sharing_in_patch(cut, cut.space.products[0], access, together)
+    if cut.space.matrix:
+        return _sharing_in_patch(cut, cut.space.matrix, access, together)
     return max(1, min(together, cut.tiles // access.distinct(cut.loops, cut.space.sizes)))
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from gpu_model.fusion.operator import elementwise, join_chains, read_as_strides
 from gpu_model.legal import Group, Grouping
-from gpu_model.space import product_of
+from gpu_model.product import product_of
 from patterns.graph import Node
 from patterns.kind import has
 
