@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gpu_model.cuts import Amounts, Priced, mma_of
+from gpu_model.cuts import PARTIAL_BYTES, Amounts, Priced, mma_of
 from gpu_model.machine import Machine
 from gpu_model.price import (
     Transfer,
@@ -17,7 +17,7 @@ from gpu_model.price import (
     vector_cycles,
 )
 from gpu_model.traffic import Moved
-from gpu_model.work import Use, Wave, Work
+from gpu_model.work import Grid, Use, Wave, Work
 from patterns.kind import has
 
 
@@ -65,6 +65,7 @@ def work_of(
         finish=uses(dearest.finish, machine, used),
         latency_cycles=machine.load_latency_cycles * lookups + machine.network_latency_cycles * hops,
         accumulators=max(priced.cut.accumulators for priced in cuts),
+        grid=_grid(tiles, dearest, transfers, machine) if len(cut.space.products) == 1 else None,
         row_blocks=min((mma_of(cut, product, machine).row_blocks for product in cut.space.products), default=1),
         shared_bytes=shared_bytes,
         sharing_tiles=sharing_tiles,
@@ -112,6 +113,22 @@ def waves(tiles: int, transfers: Transfers, machine: Machine) -> tuple[Wave, ...
     sets += [(1, rest)] if rest else []
     together = hbm_limits(transfers, sets[0][1], machine)
     return tuple(_wave(count, active, transfers, machine, together) for count, active in sets)
+
+
+def _grid(tiles: int, dearest: Priced, transfers: Transfers, machine: Machine) -> Grid:
+    """All SMs at work on steps; sums of a tile pass the workspace in the L2."""
+    active = min(machine.sm_count, tiles * transfers.steps)
+    wave = _wave(1, active, transfers, machine, hbm_limits(transfers, active, machine))
+    sums = dearest.cut.accumulators
+    moved = Transfer(sums * PARTIAL_BYTES, 1, 0, 1)
+    counts = (("l2_bytes", moved.num_bytes),)
+    return Grid(
+        tiles,
+        wave,
+        Use(wave.store.unit, path_cycles(machine, moved, active, machine.store_bytes_per_cycle), "partial", counts),
+        Use(wave.load.unit, path_cycles(machine, moved, active, machine.load_bytes_per_cycle), "take", counts),
+        Use("vector", vector_cycles(machine, sums), "add", (("vector_ops", sums),)),
+    )
 
 
 def hbm_limits(transfers: Transfers, active: int, machine: Machine) -> bool:

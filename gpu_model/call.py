@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from gpu_model.asked import Chosen
 from gpu_model.combine import Combine
-from gpu_model.cuts import Amounts, Cut
+from gpu_model.cuts import PARTIAL_BYTES, Amounts, Cut
 from gpu_model.exchange import sent_bytes
 from gpu_model.legal import Group
 from gpu_model.machine import Machine
-from gpu_model.schedule import STREAMING, schedule_named
+from gpu_model.schedule import STREAMING, partial_tiles, schedule_named
 from gpu_model.traffic import Moved
 from gpu_model.work import Choice, Work
 from patterns.graph import Block
@@ -20,7 +21,9 @@ from patterns.plan import Call, Level, Nest, Resource, Tiling
 
 def call_of(name: str, block: Block, group: Group, chosen: Chosen, members: int, machine: Machine) -> Call:
     """The kernel of a group."""
-    amounts = sum((priced.total for priced in chosen.cuts), Amounts())
+    passed = _passed(chosen, machine)
+    amounts = sum((priced.total for priced in chosen.cuts), Amounts(vector_ops=passed // PARTIAL_BYTES))
+    total = replace(chosen.total, loaded=chosen.total.loaded + passed, stored=chosen.total.stored + passed)
     cuts = tuple(priced.cut for priced in chosen.cuts)
     sent = sent_bytes(chosen.schedule, amounts.network_bytes, members, machine)
     return Call(
@@ -32,10 +35,17 @@ def call_of(name: str, block: Block, group: Group, chosen: Chosen, members: int,
         clock_hz=machine.clock_hz,
         count=block.count,
         collective=amounts.network_bytes > 0,
-        work=_work(amounts, chosen.total, sent),
-        traffic=_traffic(chosen.total, sent),
+        work=_work(amounts, total, sent),
+        traffic=_traffic(total, sent),
         schedule=_described(chosen.schedule, chosen.choice),
         reason=group.reason,
+    )
+
+
+def _passed(chosen: Chosen, machine: Machine) -> int:
+    """Bytes of sums that SMs hand to each other through the L2, each written and read."""
+    return (
+        partial_tiles(chosen.schedule, chosen.work, chosen.choice, machine) * chosen.work.accumulators * PARTIAL_BYTES
     )
 
 

@@ -102,9 +102,8 @@ def _choices(asked: Asked, work: Work, name: str, schedule: Schedule, machine: M
     counts = schedule.slot_counts(min(most_slots(work, machine), work.tiles * work.steps)) or (1,)
     warpgroups = fixed.warpgroups or schedule.WARPGROUPS[0]
     dma_warps = fixed_of(name, "dma_warps", fixed.dma_warps, dma_warp_counts(schedule))
-    return (
-        Choice(slots, loader, warpgroups, dma_warps=dma_warps) for slots in ((fixed.slots,) if fixed.slots else counts)
-    )
+    usual = Choice(1, loader, warpgroups, dma_warps=dma_warps, splits=fixed.splits or 0)
+    return (replace(usual, slots=slots) for slots in ((fixed.slots,) if fixed.slots else counts))
 
 
 def _least_warpgroups(

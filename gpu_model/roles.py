@@ -23,6 +23,7 @@ UNIT_CLASS: Mapping[str, UnitClass] = {
     "store": "memory",
     "smem": "memory",
     "hbm": "memory",
+    "peers": "memory",
     "link": "network",
     "issue": "issue",
     "sync": "sync",

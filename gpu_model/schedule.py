@@ -72,6 +72,15 @@ def dma_warp_counts(schedule: Schedule) -> tuple[int, ...]:
     return cast(tuple[int, ...], getattr(schedule, "DMA_WARPS", (1,)))
 
 
+def partial_tiles(name: str, work: Work, choice: Choice, machine: Machine) -> int:
+    """How often the sums of a tile pass from one SM to another on the whole GPU, where a schedule shares its steps out.
+
+    Such a schedule has `partial_tiles`; it adds parts up itself, so no other kernel does.
+    """
+    count = getattr(schedule_named(name), "partial_tiles", None)
+    return cast(int, count(work, choice, machine)) if count else 0
+
+
 def fixed_of(name: str, option: str, asked: int | None, known: tuple[int, ...]) -> int:
     """What the user fixed of an option that few schedules have, else the usual value. Raises UserError."""
     if asked is not None and asked not in known:

@@ -56,6 +56,21 @@ class Wave:
 
 
 @dataclass(frozen=True)
+class Grid:
+    """The whole kernel, for schedules that share the steps of a tile out among SMs.
+
+    tiles: of all SMs. wave: one tile while all SMs that could have a step are at work. partial: its sums written to a
+    workspace in the L2. taken, added: those of another SM read from there, and added.
+    """
+
+    tiles: int
+    wave: Wave
+    partial: Use
+    taken: Use
+    added: Use
+
+
+@dataclass(frozen=True)
 class Work:
     """The SM with the most tiles. Each tile is, `steps` times: load a slot of `slot_bytes`, then the `step` uses;
     after its last step the `finish` uses, then one store.
@@ -65,6 +80,7 @@ class Work:
     operand that most can be saved of by sharing it, and sharing_tiles: how many tiles have it in common.
     row_blocks: blocks of rows of matrix instructions in a tile, which consumers can share. members: GPUs that sum, and
     exchanged: what sending one step's payload to one of them would take (a collective's; others have it in `step`).
+    grid: of a matrix product.
     """
 
     name: str
@@ -81,6 +97,7 @@ class Work:
     row_blocks: int = 1
     members: int = 1
     exchanged: Use = Use("link", 0, "send")
+    grid: Grid | None = None
 
     @cached_property
     def tiles(self) -> int:
@@ -96,6 +113,12 @@ class Work:
     def finish_cycles(self) -> int:
         """Cycles between a tile's last step and its store."""
         return sum(use.cycles for use in self.finish)
+
+    @property
+    def grid_of_product(self) -> Grid:
+        """The grid of a matrix product, which has one."""
+        assert self.grid is not None, f"{self.name} is no matrix product"
+        return self.grid
 
     def end_cycles(self, wave: Wave) -> int:
         """Cycles from a tile's last step to the end of its store."""
@@ -140,7 +163,8 @@ class Choice:
     """How a schedule is set. slots: steps that shared memory holds. loader: 'tma' or 'cp_async'.
 
     warpgroups: groups of 128 threads that compute one tile together. cluster: CTAs that share operands.
-    dma_warps: warps that load, where a schedule has several.
+    dma_warps: warps that load, where a schedule has several. splits: parts of a tile's steps, where a schedule adds
+    them up itself; 0 for as many as keep all SMs at work.
     """
 
     slots: int = 1
@@ -148,3 +172,4 @@ class Choice:
     warpgroups: int = 1
     cluster: int = 1
     dma_warps: int = 1
+    splits: int = 0

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from gpu_model.fit import specialized
 from gpu_model.machine import Machine
-from gpu_model.ring import Ring, deepest_ring
+from gpu_model.ring_paths import Ring, deepest_ring
 from gpu_model.roles import (
     RING,
     assemble,

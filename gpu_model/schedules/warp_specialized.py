@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpu_model.fit import specialized
 from gpu_model.machine import Machine
-from gpu_model.ring import Ring, deepest_ring
+from gpu_model.ring_paths import Ring, deepest_ring
 from gpu_model.roles import (
     RING,
     assemble,
