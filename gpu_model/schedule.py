@@ -95,7 +95,7 @@ def check_schedule(name: str, machine: Machine) -> None:
         raise UnknownName("schedule", name, schedule_names())
     if name == AUTO:
         return
-    if not _runs(name, machine):
+    if not runs(name, machine):
         raise UserError(f"schedule {name} needs {_missing(name, machine)}{_instead(name, machine)}")
 
 
@@ -114,7 +114,7 @@ def _instead(name: str, machine: Machine) -> str:
     able = [
         other
         for other in modules(SCHEDULES)
-        if _runs(other, machine) and set(wanted.SERVES) & set(schedule_named(other).SERVES)
+        if runs(other, machine) and set(wanted.SERVES) & set(schedule_named(other).SERVES)
     ]
     if not able:
         return ""
@@ -122,7 +122,8 @@ def _instead(name: str, machine: Machine) -> str:
     return f"; {nearest} works there"
 
 
-def _runs(name: str, machine: Machine) -> bool:
+def runs(name: str, machine: Machine) -> bool:
+    """Whether a machine has the features that a schedule needs, and one of its loaders."""
     schedule = schedule_named(name)
     return set(schedule.NEEDS) <= set(machine.features) and bool(loaders_there(schedule.LOADERS, machine))
 
@@ -132,4 +133,4 @@ def tried(name: str, job: Job, machine: Machine) -> tuple[str, ...]:
     if name != AUTO and job in schedule_named(name).SERVES:
         return (name,)
     every = (other for other in modules(SCHEDULES) if job in schedule_named(other).SERVES)
-    return tuple(other for other in every if schedule_named(other).AUTO and _runs(other, machine))
+    return tuple(other for other in every if schedule_named(other).AUTO and runs(other, machine))

@@ -1,0 +1,127 @@
+"""The CTA that computes one tile of a matrix product: what it asks of an SM, and how deep its ring can be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from gpu_model.fit import misfit, most_slots, resident
+from gpu_model.loader import loaders_there
+from gpu_model.machine import Machine
+from gpu_model.occupancy import WARPGROUP, Occupancy, occupancy
+from gpu_model.price import Mma, mma
+from gpu_model.register_plan import (
+    MOST_SETMAXNREG,
+    SETMAXNREG_STEP,
+    RegisterPlan,
+    even_registers,
+    register_plan,
+    set_registers,
+)
+from gpu_model.schedule import Schedule, check_schedule, schedule_named
+from gpu_model.work import Choice, CtaDemand, Work
+from patterns.dtypes import dtype_bytes
+from patterns.errors import UserError
+
+# What is taken where no schedule is named: the first whose feature the machine has.
+USUAL = (
+    ("tcgen05", "tcgen05"),
+    ("tma", "warp_specialized"),
+    ("cp_async", "multistage"),
+    ("mma_sync", "register_double_buffer"),
+)
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A CTA's output tile of [rows, columns], `inner` of K in a step."""
+
+    rows: int
+    columns: int
+    inner: int
+    dtype: str = "bf16"
+
+    @property
+    def slot_bytes(self) -> int:
+        """One step's operands."""
+        return (self.rows + self.columns) * self.inner * dtype_bytes(self.dtype)
+
+
+@dataclass(frozen=True)
+class TileCta:
+    """How a tile's CTA sits on an SM. mma: one step as the tensor core runs it, padding included."""
+
+    tile: Tile
+    schedule: str
+    choice: Choice
+    demand: CtaDemand
+    occupancy: Occupancy
+    most_slots: int
+    mma: Mma
+    plan: RegisterPlan | None
+
+    @property
+    def padding(self) -> float:
+        """Of the multiply-adds issued, the share that is padding to the instruction's shape."""
+        return 1 - 2 * self.tile.rows * self.tile.columns * self.tile.inner / self.mma.flops
+
+
+def tile_cta(
+    machine: Machine,
+    tile: Tile,
+    schedule: str | None = None,
+    slots: int | None = None,
+    warpgroups: int | None = None,
+) -> TileCta:
+    """The CTA of a tile: with the deepest ring that fits and the fewest warpgroups that hold it, if not given.
+
+    Raises UserError, UnknownName, and DoesNotFit with what would fit.
+    """
+    _check(tile, slots, warpgroups)
+    name = schedule or next(usual for feature, usual in USUAL if feature in machine.features)
+    check_schedule(name, machine)
+    found = schedule_named(name)
+    work = Work("the tile", (), 1, tile.slot_bytes, (), (), 0, accumulators=tile.rows * tile.columns)
+    most = most_slots(work, machine)
+    depths = found.slot_counts(most)
+    choice = Choice(slots or (depths[-1] if depths else 1), loaders_there(found.LOADERS, machine)[0])
+    choice, demand = _fitting(work, found, choice, (warpgroups,) if warpgroups else found.WARPGROUPS, machine)
+    step = mma(machine, tile.rows, tile.columns, tile.inner, tile.dtype)
+    held, plan = resident(demand, machine), None
+    if demand.setmaxnreg:
+        plan = greatest_plan(machine, demand, held.ctas_per_sm)
+        launched = min(plan.launched, machine.most_registers_per_thread)
+        held = occupancy(machine, replace(held.kernel, registers=launched))
+    return TileCta(tile, name, choice, demand, held, most, step, plan)
+
+
+def _check(tile: Tile, slots: int | None, warpgroups: int | None) -> None:
+    given = {"rows": tile.rows, "columns": tile.columns, "K": tile.inner, "stages": slots, "warpgroups": warpgroups}
+    for name, value in given.items():
+        if value is not None and value < 1:
+            raise UserError(f"{name} must be at least 1, is {value}")
+
+
+def _fitting(
+    work: Work, schedule: Schedule, choice: Choice, counts: tuple[int, ...], machine: Machine
+) -> tuple[Choice, CtaDemand]:
+    """The choice with the first number of warpgroups that fits. Raises DoesNotFit, of the last, where none does."""
+    why = None
+    for warpgroups in counts:
+        choice = replace(choice, warpgroups=warpgroups)
+        demand = schedule.demand(work, choice, machine)
+        why = misfit("the tile", demand, work, choice, machine)
+        if why is None:
+            return choice, demand
+    assert why is not None
+    raise why
+
+
+def greatest_plan(machine: Machine, demand: CtaDemand, ctas: int = 1) -> RegisterPlan:
+    """Registers by warpgroup where `ctas` CTAs share an SM: the last role gets what the others leave of the pool."""
+    *others, last = demand.roles
+    first = [set_registers(role.registers) for role in others for _ in range(role.threads // WARPGROUP)]
+    count = last.threads // WARPGROUP
+    launched = even_registers(machine, (len(first) + count) * ctas)
+    left = launched * (len(first) + count) - sum(first)
+    each = min(MOST_SETMAXNREG, left // count // SETMAXNREG_STEP * SETMAXNREG_STEP)
+    return register_plan(machine, (*first, *[each] * count), launched)
