@@ -90,12 +90,23 @@ mapping_options = stacked(
     ),
     click.option("--schedule", default="auto", show_default=True, help="Schedule of the GPU's matrix kernels."),
     number("--stages", 1, help="Slots of the schedule's ring of tiles.  [default: the schedule's own]"),
+    click.option(
+        "--option",
+        "fixed",
+        metavar="NAME=VALUE",
+        callback=read_settings,
+        multiple=True,
+        help="Fix what the schedule would choose: loader, warpgroups, tile_m, splits, cluster, dma_warps ...",
+    ),
 )
 
 
 def request_of(values: dict[str, Any]) -> Request:
-    """The request that the shared options make. Raises click.BadParameter for a schedule that does not exist."""
+    """The request that the shared options make. Raises click.BadParameter for what is fixed twice."""
     stages = values.pop("stages", None)
-    options = (("stages", stages),) if stages is not None else ()
+    options = (*((("stages", stages),) if stages is not None else ()), *values.pop("fixed", ()))
+    names = [name.replace("stages", "slots") for name, _ in options]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise click.BadParameter(f"{', '.join(twice)} is fixed twice: keep one")
     known = {field.name for field in fields(Request)}
     return Request(**{name: value for name, value in values.items() if name in known}, options=options)

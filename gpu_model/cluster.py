@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import singledispatch
 
 from gpu_model.machine import Machine
-from gpu_model.roles import hand_over, needed
+from gpu_model.roles import needed
 from gpu_model.traffic import Moved
 from gpu_model.work import Use, Wave, Work
 from patterns.pipeline.script import (
@@ -124,7 +124,7 @@ def _channel(name: str, cta: int, own: Collection[str]) -> str:
 def meet_cluster(barrier: str, size: int, machine: Machine) -> tuple[Op, ...]:
     """Go on once a role of every CTA is here."""
     cost = Use("sync", machine.cluster_barrier_cycles, "cluster barrier")
-    return (Arrive(barrier), Await(barrier, size), *needed(cost), *hand_over(machine))
+    return (Arrive(barrier), Await(barrier, size), *needed(cost))
 
 
 def remotely(effects: tuple[Effect, ...], machine: Machine) -> Start:

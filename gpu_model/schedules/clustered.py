@@ -59,7 +59,7 @@ def predict(work: Work, choice: Choice, machine: Machine) -> int:
     ends = [work.end_cycles(wave) for wave in work.waves]
     used = work.waves[0].load.cycles + used_cycles(work, issue + remote, step, choice.slots, ends) - remote
     busy = max(used, fed_cycles(work, issue) + step + ends[-1])
-    meetings = 2 * (machine.cluster_barrier_cycles + machine.barrier_cycles)
+    meetings = 2 * machine.cluster_barrier_cycles
     return machine.kernel_ramp_cycles + issue + work.latency_cycles + busy + meetings + machine.kernel_drain_cycles
 
 
@@ -103,17 +103,21 @@ def _load(work: Work, wave: Wave, choice: Choice, machine: Machine, cta: int) ->
     issue = Use("issue", issue_cycles(machine, choice.loader, work.slot_bytes), "issue")
     others = _others(work, choice, cta)
     free = (Acquire(_ring(cta, cta)), *(Acquire(_ring(other, cta)) for other in others))
-    own = _own_bytes(work, choice)
-    loads = [_copy(wave.load.between(0, own, work.slot_bytes), work, cta, own if others else 0)] if own else []
+    own, part = _own_bytes(work, choice), _part_bytes(work, choice)
+    loads = [_copy(_portion(wave.load, 0, own, work, part), work, cta, own if others else 0)] if own else []
     if others:
-        part = _part_bytes(work, choice)
-        sent = _copy(
-            replace(wave.load.between(own, work.slot_bytes, work.slot_bytes), label="multicast"), work, cta, part
-        )
+        sent = _copy(replace(_portion(wave.load, own, work.slot_bytes, work, part), label="multicast"), work, cta, part)
         for other in others:
             sent = multicast(sent, _ring(other, cta), part)
         loads.append(sent)
     return (*free, *hand_over(machine), *needed(issue), *loads)
+
+
+def _portion(load: Use, first: int, last: int, work: Work, part: int) -> Use:
+    """The port's time for the bytes from `first` to `last` of a slot, and what is read for them: of parts, one."""
+    own = work.slot_bytes - work.shared_bytes if part else work.slot_bytes
+    counts = load.between(min(first, own), min(last, own + part), own + part).counts
+    return replace(load.between(first, last, work.slot_bytes), counts=counts)
 
 
 def _copy(load: Use, work: Work, cta: int, num_bytes: int) -> Start:

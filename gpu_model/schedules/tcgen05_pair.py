@@ -42,7 +42,7 @@ def demand(work: Work, choice: Choice, machine: Machine) -> CtaDemand:
 
 def predict(work: Work, choice: Choice, machine: Machine) -> int:
     """As without a pair; arrivals at the other CTA take longer, and the pair meets at both ends."""
-    meetings = 2 * (machine.cluster_barrier_cycles + machine.barrier_cycles)
+    meetings = 2 * machine.cluster_barrier_cycles
     return tcgen05.predict(_second(work, machine), choice, _committing(machine)) + meetings
 
 
