@@ -7,22 +7,25 @@ from typing import TYPE_CHECKING
 
 from experiments.settings import Settings, settle
 from experiments.sides import HEADLINE, Side, load_machine, lower, sides
+from experiments.validation.plan_bands import plan_bands
 from patterns.library import workload
 from patterns.run import run_plan
 from patterns.summarize import summarize
 
 if TYPE_CHECKING:
     from experiments.request import Request
+    from experiments.validation.plan_bands import PartBand
     from patterns.graph import Graph
     from patterns.report import Execution, Report
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """One machine in one mode: what was run, and what is read off it."""
+    """One machine in one mode: what was run, what is read off it, and the error bands of its parts (none: ())."""
 
     execution: Execution
     report: Report
+    bands: tuple[PartBand, ...] = ()
 
     @property
     def headline(self) -> bool:
@@ -55,7 +58,8 @@ def compare(request: Request) -> Comparison:
 
 def run_side(graph: Graph, side: Side, settings: Settings) -> list[Outcome]:
     """Every mode of one side, from the most calls to the fewest."""
-    outcomes = [Outcome(execution, summarize(execution)) for execution in executions(graph, side, settings)]
+    done = executions(graph, side, settings)
+    outcomes = [Outcome(execution, summarize(execution), plan_bands(execution)) for execution in done]
     return sorted(outcomes, key=lambda outcome: -outcome.report.calls)
 
 

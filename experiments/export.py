@@ -6,19 +6,25 @@ import csv
 import io
 import json
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
-from patterns.report import OVERLAP_PARTS, PICOSECONDS, WATERFALL_PARTS, Report
+from experiments.validation.plan_bands import PartBand, combined
+from patterns.report import OVERLAP_PARTS, PICOSECONDS, WATERFALL_PARTS
+
+if TYPE_CHECKING:
+    from experiments.compare import Outcome
 
 LEVELS = ("hbm", "l2", "onchip", "ddr", "network")
 
 
-def reports_json(reports: Sequence[Report]) -> str:
-    """All reports as one JSON text: times in seconds, bytes by level, parts by name."""
-    return json.dumps({"reports": [report_record(report) for report in reports]}, indent=2, allow_nan=False) + "\n"
+def reports_json(outcomes: Sequence[Outcome]) -> str:
+    """All reports as one JSON text: times in seconds, bytes by level, parts by name; error bands in percent."""
+    return json.dumps({"reports": [report_record(outcome) for outcome in outcomes]}, indent=2, allow_nan=False) + "\n"
 
 
-def report_record(report: Report) -> dict[str, object]:
-    """One report as JSON data."""
+def report_record(outcome: Outcome) -> dict[str, object]:
+    """One report as JSON data; `error_band_percent` is null where nothing was measured on the machine."""
+    report, band = outcome.report, combined(outcome.bands)
     return {
         "machine": report.machine,
         "mode": report.mode,
@@ -29,6 +35,19 @@ def report_record(report: Report) -> dict[str, object]:
         "bytes": complete(report.bytes, LEVELS, 1),
         "overlap": complete(report.overlap_ps, OVERLAP_PARTS, PICOSECONDS),
         "waterfall": complete(report.waterfall_ps, WATERFALL_PARTS, PICOSECONDS),
+        "error_band_percent": {"low": band[0], "high": band[1]} if band else None,
+        "error_bands": [part_record(one) for one in outcome.bands],
+    }
+
+
+def part_record(one: PartBand) -> dict[str, object]:
+    """A part of the time and its error band as JSON data."""
+    return {
+        "part": one.part,
+        "share_percent": 100 * one.share,
+        "low_percent": one.band.low_percent,
+        "high_percent": one.band.high_percent,
+        "rows": one.band.rows,
     }
 
 
@@ -38,10 +57,11 @@ def complete(values: Iterable[tuple[str, int]], names: Sequence[str], divisor: i
     return {name: found.get(name, 0) if divisor == 1 else found.get(name, 0) / divisor for name in names}
 
 
-def reports_csv(reports: Sequence[Report]) -> str:
+def reports_csv(outcomes: Sequence[Outcome]) -> str:
     """All reports as CSV, one a row; units are in the column names."""
     rows: list[dict[str, object]] = []
-    for report in reports:
+    for outcome in outcomes:
+        report, band = outcome.report, combined(outcome.bands)
         bytes_by_level = complete(report.bytes, LEVELS, 1)
         overlap = complete(report.overlap_ps, OVERLAP_PARTS, PICOSECONDS)
         waterfall = complete(report.waterfall_ps, WATERFALL_PARTS, PICOSECONDS)
@@ -58,6 +78,8 @@ def reports_csv(reports: Sequence[Report]) -> str:
                 **{f"{level}_bytes": n for level, n in bytes_by_level.items()},
                 **{f"overlap_{part}_s": s for part, s in overlap.items()},
                 **{f"waterfall_{part}_s": s for part, s in waterfall.items()},
+                "error_band_low_percent": band[0] if band else "",
+                "error_band_high_percent": band[1] if band else "",
             }
         )
     return records_csv(rows)

@@ -61,8 +61,8 @@ def run_study(name: str) -> Result:
     texts = {
         "page.txt": page + "\n",
         "configuration.json": json.dumps({"study": name, "request": asdict(study.request)}, indent=2) + "\n",
-        "reports.csv": reports_csv(comparison.reports),
-        "reports.json": reports_json(comparison.reports),
+        "reports.csv": reports_csv(comparison.outcomes),
+        "reports.json": reports_json(comparison.outcomes),
     }
     files = {file: text.encode() for file, text in texts.items()} | drawn(comparison, study.figures)
     return Result(finding, tuple(files.items()))

@@ -55,9 +55,9 @@ def print_comparison(comparison: Any, as_json: bool, as_csv: bool) -> None:
     from experiments.text.page import show_page
 
     if as_json:
-        click.echo(reports_json(comparison.reports), nl=False)
+        click.echo(reports_json(comparison.outcomes), nl=False)
     elif as_csv:
-        click.echo(reports_csv(comparison.reports), nl=False)
+        click.echo(reports_csv(comparison.outcomes), nl=False)
     else:
         show_page(comparison_parts(comparison))
         return

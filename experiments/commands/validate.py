@@ -34,8 +34,19 @@ FOLDER = click.Path(path_type=Path)
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
 @click.option("--plot", "plot_folder", type=FOLDER, help="Also draw predicted against measured into this folder.")
+@click.option(
+    "--write-bands", "bands_file", type=FOLDER, metavar="FILE", help="Also write the error bands that `compare` prints."
+)
 @number("--jobs", 1, help="Processes.  [default: one a processor]")
-def command(rows: int, every: bool, jobs: int | None, as_json: bool, plot_folder: Path | None, **values: Any) -> None:
+def command(
+    rows: int,
+    every: bool,
+    jobs: int | None,
+    as_json: bool,
+    plot_folder: Path | None,
+    bands_file: Path | None,
+    **values: Any,
+) -> None:
     """Compare the GPU model with measurements: errors of each FAMILY (see `patternloom list families`), all if none.
 
     Published figures are part of the project. NVIDIA's aiconfigurator database comes with
@@ -48,10 +59,14 @@ def command(rows: int, every: bool, jobs: int | None, as_json: bool, plot_folder
 
     if plot_folder is not None:
         check_writable(plot_folder, folder=True)
+    if bands_file is not None:
+        check_writable(bands_file, folder=False)
     question = Question(rows=None if every else rows, jobs=jobs or 0, **values)
     result = run(question)
     if plot_folder is not None:
         draw(result, plot_folder)
+    if bands_file is not None:
+        write_bands(result, bands_file)
     if as_json:
         click.echo(validation_json(result), nl=False)
         return
@@ -81,3 +96,13 @@ def draw(result: Validation, folder: Path) -> None:
     from experiments.picture import drawn_validation
 
     say_written(write_folder(folder, drawn_validation(result)))
+
+
+def write_bands(result: Validation, file: Path) -> None:
+    """The error bands of what was validated, as a file."""
+    from experiments.commands.compare import say_written
+    from experiments.output import write_file
+    from experiments.validation.bands import bands_text
+
+    write_file(file, bands_text(result).encode())
+    say_written((file,))

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from experiments.export import LEVELS
+from experiments.text.error_bands import error_band_parts
 from experiments.text.launching import NOTE, launching_table
 from experiments.text.page import Part
 from experiments.text.parts import parts_tables
@@ -38,6 +39,7 @@ def comparison_parts(comparison: Comparison) -> list[Part]:
         title(comparison),
         calls_table(comparison),
         headline_note(comparison),
+        *error_band_parts(comparison.outcomes, run_word(comparison.graph)),
         NOTE,
         launching_table(reports, family_changes(reports)),
         f"Bytes moved in one {run_word(comparison.graph)}, over all members",

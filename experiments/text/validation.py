@@ -95,7 +95,8 @@ def notes(validation: Validation) -> Iterator[str]:
         if seen < found.there:
             yield f"{found.name}: {seen:,} of {found.there:,} rows, the same every time; --all takes all."
         if found.refused:
-            (reason, count), *_ = Counter(refused.reason for refused in found.refused).most_common(1)
+            reasons = Counter(refused.reason.partition(";")[0] for refused in found.refused)
+            (reason, count), *_ = reasons.most_common(1)
             refused = number_of(len(found.refused), "row")
             yield f"{found.name}: {refused} not predicted; {count:,} of them: {reason}"
     empty = [found.name for found in validation.families if not found.there]

@@ -18,11 +18,14 @@ from patterns.report import OVERLAP_PARTS, PICOSECONDS, WATERFALL_PARTS
 if TYPE_CHECKING:
     from experiments.compare import Comparison
 
-KEYS = ["machine", "mode", "calls", "calls_per_layer", "time_s", "bound_s", "bytes", "overlap", "waterfall"]
+KEYS = [
+    *("machine", "mode", "calls", "calls_per_layer", "time_s", "bound_s", "bytes", "overlap", "waterfall"),
+    *("error_band_percent", "error_bands"),
+]
 
 
 def test_json_has_exactly_the_keys_that_are_promised(comparison: Comparison) -> None:
-    data = json.loads(reports_json(comparison.reports))
+    data = json.loads(reports_json(comparison.outcomes))
     assert list(data) == ["reports"]
     for record in data["reports"]:
         assert list(record) == KEYS
@@ -32,13 +35,13 @@ def test_json_has_exactly_the_keys_that_are_promised(comparison: Comparison) -> 
 
 
 def test_json_parts_add_up_to_the_time(comparison: Comparison) -> None:
-    for record in json.loads(reports_json(comparison.reports))["reports"]:
+    for record in json.loads(reports_json(comparison.outcomes))["reports"]:
         for account in ("overlap", "waterfall"):
             assert sum(record[account].values()) == pytest.approx(record["time_s"], rel=1e-12)
 
 
 def test_csv_has_a_row_for_every_report_and_the_same_numbers(comparison: Comparison) -> None:
-    rows = list(csv.DictReader(io.StringIO(reports_csv(comparison.reports))))
+    rows = list(csv.DictReader(io.StringIO(reports_csv(comparison.outcomes))))
     assert [(row["machine"], row["mode"]) for row in rows] == [(r.machine, r.mode) for r in comparison.reports]
     for row, report in zip(rows, comparison.reports, strict=True):
         assert float(row["time_s"]) == report.time_ps / PICOSECONDS
