@@ -95,7 +95,12 @@ def uses(amounts: Amounts, machine: Machine, used: Sharing) -> tuple[Use, ...]:
         Use(
             "special", special_cycles(machine, amounts.special_ops), "special", (("special_ops", amounts.special_ops),)
         ),
-        Use("vector", vector_cycles(machine, amounts.vector_ops), "vector", (("vector_ops", amounts.vector_ops),)),
+        Use(
+            "vector",
+            vector_cycles(machine, amounts.vector_ops, amounts.compare_ops),
+            "vector",
+            (("vector_ops", amounts.vector_ops),),
+        ),
         Use("link", on_link, "send", (("network_bytes", sent),)),
     )
     return tuple(use for use in listed if use.cycles)

@@ -12,6 +12,7 @@ from gpu_model.cuts import Priced
 from gpu_model.fit import misfit, most_slots
 from gpu_model.loader import usable_loaders
 from gpu_model.machine import Machine
+from gpu_model.online import work_of_online
 from gpu_model.options import Options
 from gpu_model.schedule import (
     Schedule,
@@ -78,7 +79,10 @@ def _candidates(asked: Asked, targets: Iterable[Targets], machine: Machine, part
 def _scheduled(asked: Asked, cuts: tuple[Priced, ...], machine: Machine) -> Iterator[Chosen]:
     """Every schedule of these tiles with every number of slots."""
     total = moved([priced.cut for priced in cuts], asked.once, machine)
-    alone = work_of(asked.what, cuts, total, machine, asked.members, collective=asked.job == "collective")
+    if asked.online:
+        alone = work_of_online(asked.what, cuts[0], total, machine)
+    else:
+        alone = work_of(asked.what, cuts, total, machine, asked.members, collective=asked.job == "collective")
     for name in tried(asked.schedule, asked.job, machine):
         schedule = schedule_named(name)
         cluster = fixed_of(name, "cluster", asked.fixed.cluster, cluster_sizes(schedule))

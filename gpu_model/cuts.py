@@ -23,12 +23,16 @@ ONLINE_VALUES = 2
 
 @dataclass(frozen=True)
 class Cut:
-    """A space in tiles: `loops` over free dims, `steps` over stepped ones inside; `parts` share a tile's steps."""
+    """A space in tiles: `loops` over free dims, `steps` over stepped ones inside; `parts` share a tile's steps.
+
+    kept: (tiles, steps) where a mask leaves tiles different numbers of steps, longest first; () where it does not.
+    """
 
     space: Space
     loops: tuple[Tile, ...]
     steps: tuple[Tile, ...] = ()
     parts: int = 1
+    kept: tuple[tuple[int, int], ...] = ()
 
     @cached_property
     def sizes(self) -> dict[str, int]:
@@ -42,8 +46,17 @@ class Cut:
 
     @cached_property
     def steps_per_tile(self) -> int:
-        """Steps of one tile, or of the longest part of it."""
+        """Steps of one tile, or of the longest part of it; of the longest tile, where a mask shortens some."""
+        if self.kept:
+            return self.kept[0][1]
         return -(-prod(steps_of(step, self.space.sizes) for step in self.steps) // self.parts)
+
+    @cached_property
+    def all_steps(self) -> int:
+        """Steps of all tiles, each part counted."""
+        if self.kept:
+            return sum(tiles * steps for tiles, steps in self.kept)
+        return self.tiles * self.steps_per_tile
 
     @cached_property
     def step_bytes(self) -> int:
@@ -78,6 +91,11 @@ class Cut:
         return self.step_bytes * self.steps_per_tile + self.held_bytes + self.finish_bytes
 
     @cached_property
+    def loaded_bytes(self) -> int:
+        """Bytes through all SMs' ports for all loads."""
+        return self.step_bytes * self.all_steps + self.held_bytes * self.tiles
+
+    @cached_property
     def out_bytes(self) -> int:
         """Bytes that a tile stores. Parts store what they summed up in fp32, and what rescales it."""
         if self.parts == 1:
@@ -106,7 +124,7 @@ class Cut:
 
     def loads_of(self, access: Access) -> int:
         """How often a tile of a tensor is loaded: in every step, or once for every tile that holds it."""
-        return self.tiles * (self.steps_per_tile if self._stepped(access.dims) else 1)
+        return self.all_steps if self._stepped(access.dims) else self.tiles
 
     def in_step(self, node: Node) -> bool:
         """Whether a node runs in every step, not once at a tile's end."""
@@ -118,13 +136,17 @@ class Cut:
 
 @dataclass(frozen=True)
 class Amounts:
-    """What tiles ask of the units: matrix cycles and FLOPs as issued, ops, payload bytes."""
+    """What tiles ask of the units: matrix cycles and FLOPs as issued, ops, payload bytes.
+
+    compare_ops: those vector ops that compare or convert.
+    """
 
     matrix_cycles: int = 0
     matrix_flops: int = 0
     vector_ops: int = 0
     special_ops: int = 0
     network_bytes: int = 0
+    compare_ops: int = 0
 
     def __add__(self, other: Amounts) -> Amounts:
         return Amounts(
@@ -133,6 +155,7 @@ class Amounts:
             self.vector_ops + other.vector_ops,
             self.special_ops + other.special_ops,
             self.network_bytes + other.network_bytes,
+            self.compare_ops + other.compare_ops,
         )
 
     def times(self, count: int) -> Amounts:
@@ -143,6 +166,7 @@ class Amounts:
             self.vector_ops * count,
             self.special_ops * count,
             self.network_bytes * count,
+            self.compare_ops * count,
         )
 
 
@@ -157,7 +181,7 @@ class Priced:
     @cached_property
     def total(self) -> Amounts:
         """All tiles, as issued."""
-        return (sum(self.step, Amounts()).times(self.cut.steps_per_tile) + self.finish).times(self.cut.tiles)
+        return sum(self.step, Amounts()).times(self.cut.all_steps) + self.finish.times(self.cut.tiles)
 
 
 def price_cut(cut: Cut, machine: Machine) -> Priced:

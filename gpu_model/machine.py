@@ -47,6 +47,13 @@ class Machine:
     stream_launch_ps: of one launch, on the host. graph_launch_ps: of a whole graph, on the host. launch_gap_ps: on the
     device between two kernels.
 
+    Attention. compare_ops_per_cycle: vector ops that compare or convert. mma_port_stalls: cycles that matrix
+    instructions with accumulators in registers lose for each cycle in which other warps' instructions use their ports.
+    mma_sync_efficiency: share of the tensor core's rate that mma.sync reaches. mma_latency_cycles: from the end of a
+    product that is needed at once to the first instruction that uses it, its issue included. turn_cycles: from one
+    warpgroup's arrival at a named barrier to the next one's first instruction. tile_start_cycles: what warpgroups take
+    from one tile to the next, beside loads and stores.
+
     Limits. smem_carveout_bytes: parts of l1_smem_bytes that can be shared memory; the rest is L1. barriers_per_cta:
     named ones. barriers_per_sm: where the occupancy rules count them, else 0. fit: whether a plan that does not fit is
     refused or only warned about. features: what its instruction set has, see plausible.FEATURES; schedules and loaders
@@ -116,6 +123,12 @@ class Machine:
     barriers_per_sm: int = field(default=0, metadata={"zero": True})
     remote_arrive_cycles: int = 0
     cluster_barrier_cycles: int = 0
+    compare_ops_per_cycle: int = 128
+    mma_port_stalls: float = field(default=0.0, metadata={"zero": True})
+    mma_sync_efficiency: float = 1.0
+    mma_latency_cycles: int = 0
+    turn_cycles: int = 0
+    tile_start_cycles: int = 0
     most_clusters: tuple[tuple[str, int], ...] = ()
     grid_sync_ps: int = 0
     network_efficiency: float = 1.0

@@ -56,9 +56,10 @@ def _instruction_cycles(machine: Machine, columns: int, inner: int, dtype: str) 
     return Fraction(computing, rate) if computing * KIB >= reading * rate else Fraction(reading, KIB)
 
 
-def vector_cycles(machine: Machine, ops: int) -> int:
-    """Vector ops of one SM."""
-    return -(-ops // machine.vector_ops_per_cycle)
+def vector_cycles(machine: Machine, ops: int, compares: int = 0) -> int:
+    """Vector ops of one SM, some of which compare or convert."""
+    fast, slow = machine.vector_ops_per_cycle, machine.compare_ops_per_cycle
+    return -(-(ops - compares) // fast) - -compares // slow
 
 
 def special_cycles(machine: Machine, ops: int) -> int:

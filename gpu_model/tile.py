@@ -9,12 +9,14 @@ from itertools import product as every
 from gpu_model.asked import Asked
 from gpu_model.cuts import Cut, Priced, price_cut
 from gpu_model.machine import Machine
+from gpu_model.online import price_online
 from gpu_model.space import Space, cut, steps_of
 from patterns.dtypes import dtype_bytes
 from patterns.plan import Tile
 
 # Extents that are tried beside the machine's for matrix tiles: steps of an online kernel, points of others' tiles.
-ONLINE_STEPS = (64, 128, 256)
+ONLINE_ROWS = (64, 128, 192)
+ONLINE_STEPS = (32, 64, 80, 96, 112, 128, 160, 176, 192, 224, 256)
 POINTS = (128, 512, 2048, 8192, 32768)
 
 
@@ -40,13 +42,14 @@ def cuttings(asked: Asked, aims: Iterable[Targets], machine: Machine, parts: int
         key = tuple((c.loops, c.steps) for c in cuts)
         if key not in seen:
             seen.add(key)
-            yield tuple(price_cut(c, machine) for c in cuts)
+            yield tuple(price_online(c, machine) if asked.online else price_cut(c, machine) for c in cuts)
 
 
 def targets_of(asked: Asked, machine: Machine) -> Iterable[Targets]:
     options = asked.options
     rows = (options.tile_m,) if options.tile_m else machine.tile_rows
     if asked.online:
+        rows = (options.tile_m,) if options.tile_m else ONLINE_ROWS
         inner = (options.tile_k,) if options.tile_k else ONLINE_STEPS
         return (Targets(r, 0, k) for r, k in every(rows, inner))
     if asked.is_product:

@@ -31,7 +31,7 @@ class Moved:
 
 def moved(cuts: Sequence[Cut], once: Mapping[str, int], machine: Machine) -> Moved:
     """What the tiles of all cuts move. once: bytes of every tensor that is read (see whole_reads)."""
-    loaded = sum(cut.tile_bytes * cut.tiles for cut in cuts)
+    loaded = sum(cut.loaded_bytes for cut in cuts)
     stored = sum(cut.out_bytes * cut.tiles for cut in cuts)
     read = sum(once.values())
     if read > machine.l2_bytes:

@@ -46,13 +46,16 @@ class Wave:
     """`tiles` tiles that the SM computes one after another while equally many SMs share the memory.
 
     load: one step's operands arriving in shared memory, as fast as the slowest level of its path. store: one tile's
-    results leaving.
+    results leaving. steps: of each of these tiles, where a mask leaves them fewer than the longest; 0 where all are
+    alike. held: of a tile's operands, those that arrive once, where they do so apart from the steps'.
     """
 
     tiles: int
     load: Use
     store: Use
     path: Path = Path(0, 0, 0)
+    steps: int = 0
+    held: Use | None = None
 
 
 @dataclass(frozen=True)
@@ -80,7 +83,8 @@ class Work:
     operand that most can be saved of by sharing it, and sharing_tiles: how many tiles have it in common.
     row_blocks: blocks of rows of matrix instructions in a tile, which consumers can share. members: GPUs that sum, and
     exchanged: what sending one step's payload to one of them would take (a collective's; others have it in `step`).
-    grid: of a matrix product.
+    grid: of a matrix product. operand_registers: 4-byte registers of a step's operands that were computed and not
+    loaded, beside the accumulators.
     """
 
     name: str
@@ -98,6 +102,7 @@ class Work:
     members: int = 1
     exchanged: Use = Use("link", 0, "send")
     grid: Grid | None = None
+    operand_registers: int = 0
 
     @cached_property
     def tiles(self) -> int:
@@ -119,6 +124,10 @@ class Work:
         """The grid of a matrix product, which has one."""
         assert self.grid is not None, f"{self.name} is no matrix product"
         return self.grid
+
+    def steps_of(self, wave: Wave) -> int:
+        """Steps of each tile of a wave."""
+        return wave.steps or self.steps
 
     def end_cycles(self, wave: Wave) -> int:
         """Cycles from a tile's last step to the end of its store."""

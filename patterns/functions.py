@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import pi, sqrt
-from typing import Any
+from typing import Any, Literal
 
 from patterns.errors import UnknownName
 
@@ -19,12 +19,17 @@ from patterns.errors import UnknownName
 MASKED = -1e30
 
 
+Keeps = Literal["", "not_after"]
+
+
 @dataclass(frozen=True)
 class Function:
     """A scalar function of `arity` arrays and the scalars named in `arguments`.
 
     meaning: called as meaning(numpy, *arrays, **arguments), on arrays that broadcast. vector_ops, special_ops: per
-    element of the result (of a reduce: per element that is read).
+    element of the result (of a reduce: per element that is read). affine: a multiple of the first array plus what does
+    not depend on it, so that a chain of them is one multiply-add. keeps: which elements of the first array it keeps,
+    where it masks others: `not_after`, those whose third array (their position) is not after the second (the row's).
     """
 
     name: str
@@ -33,6 +38,8 @@ class Function:
     vector_ops: int = 0
     special_ops: int = 0
     arguments: tuple[str, ...] = ()
+    affine: bool = False
+    keeps: Keeps = ""
 
     def __call__(self, *arrays: Any, **arguments: Any) -> Any:
         """The function of the arrays, element by element."""
@@ -87,12 +94,12 @@ MAP = _named(
     Function("copy", 1, lambda np, x: np.array(x)),
     Function("zero", 1, lambda np, x: np.zeros_like(x)),
     Function("cast", 1, lambda np, x, dtype: np.trunc(x) if dtype.startswith("int") else np.array(x), 1, 0, ("dtype",)),
-    Function("neg", 1, lambda np, x: -x, 1),
+    Function("neg", 1, lambda np, x: -x, 1, affine=True),
     Function("abs", 1, lambda np, x: np.abs(x), 1),
     Function("square", 1, lambda np, x: x * x, 1),
     Function("relu", 1, lambda np, x: np.maximum(x, 0), 1),
-    Function("scale", 1, _scale, 1, 0, ("by", "inverse_root")),
-    Function("shift", 1, lambda np, x, by: x + by, 1, 0, ("by",)),
+    Function("scale", 1, _scale, 1, 0, ("by", "inverse_root"), affine=True),
+    Function("shift", 1, lambda np, x, by: x + by, 1, 0, ("by",), affine=True),
     Function("exp", 1, lambda np, x: np.exp(x), 1, 1),
     Function("log", 1, lambda np, x: np.log(x), 1, 1),
     Function("reciprocal", 1, lambda np, x: 1 / x, 0, 1),
@@ -104,14 +111,14 @@ MAP = _named(
     Function("gelu", 1, _tanh_gelu, 5, 1),
 )
 ZIP = _named(
-    Function("add", 2, lambda np, x, y: x + y, 1),
-    Function("sub", 2, lambda np, x, y: x - y, 1),
-    Function("mul", 2, lambda np, x, y: x * y, 1),
+    Function("add", 2, lambda np, x, y: x + y, 1, affine=True),
+    Function("sub", 2, lambda np, x, y: x - y, 1, affine=True),
+    Function("mul", 2, lambda np, x, y: x * y, 1, affine=True),
     Function("div", 2, lambda np, x, y: x / y, 1, 1),
     Function("max", 2, lambda np, x, y: np.maximum(x, y), 1),
     Function("min", 2, lambda np, x, y: np.minimum(x, y), 1),
     # (score, position of the query, position of the key): keys after the query are masked.
-    Function("causal", 3, _causal, 2),
+    Function("causal", 3, _causal, 2, keeps="not_after"),
 )
 FUNCTIONS: Mapping[str, Mapping[str, Function]] = {"map": MAP, "zip": ZIP}
 

@@ -13,8 +13,9 @@ from fractions import Fraction
 from itertools import accumulate, pairwise
 from typing import get_args
 
-from patterns.count import compulsory, graph_demand
+from patterns.count import compulsory
 from patterns.graph import Graph
+from patterns.needed import needed_demand
 from patterns.pipeline.bounds import limiting_unit
 from patterns.pipeline.calls import DEVICE, GAP, HOST, LINK
 from patterns.pipeline.overlap import EXPOSED, account
@@ -81,8 +82,8 @@ def summarize(execution: Execution) -> Report:
 
 
 def compulsory_work(graph: Graph) -> Amounts:
-    """What a run of the graph must do on any machine: its demand, and every byte that must cross once."""
-    demand = graph_demand(graph)
+    """What a run of the graph must do on any machine: work that is needed, and every byte that must cross once."""
+    demand = needed_demand(graph)
     return (
         ("matrix_flops", demand.matrix_flops),
         ("vector_ops", demand.vector_ops),

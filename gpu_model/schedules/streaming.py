@@ -24,7 +24,7 @@ from patterns.pipeline.program import Channel, Program, Role
 from patterns.pipeline.script import Acquire, Commit, Op, Release, Wait
 
 LOADERS = ("tma", "cp_async", "registers")
-SERVES: tuple[Job, ...] = ("stream", "online")
+SERVES: tuple[Job, ...] = ("stream",)
 NEEDS: tuple[str, ...] = ()
 AUTO = True
 WARPGROUPS = (1, 2)

@@ -1,0 +1,272 @@
+"""Pieces of scripts that attention schedules have in common, and what they are predicted to take.
+
+Keys and values of a step come through a ring each, so that the keys of the next step are there while the values of
+this one are still needed. A Work whose loads take no time has its operands in place: then there are no rings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import ceil
+
+from gpu_model.fit import specialized, uniform
+from gpu_model.machine import Machine
+from gpu_model.price import issue_cycles
+from gpu_model.roles import assemble, drain, hand_over, loop, needed, ramp, rows_of
+from gpu_model.work import Choice, CtaDemand, Use, Wave, Work
+from patterns.pipeline.program import Barrier, Channel, Program, Role
+from patterns.pipeline.script import Acquire, Arrive, Await, Finish, Op, Release, Start, Wait, copy
+
+QUERIES, KEYS, VALUES = "queries", "keys", "values"
+RINGS = (KEYS, VALUES)
+SCORES, SUMS = "scores", "sums"
+TOGETHER = "together"
+
+
+@dataclass(frozen=True)
+class Block:
+    """One step of one warpgroup: the product that makes scores, what is computed on them, the product that uses them.
+
+    rows: which of the tile's blocks of rows are its own: first, last (not included), of how many.
+    """
+
+    scores: Use
+    softmax: tuple[Use, ...]
+    values: Use
+    rows: tuple[int, int, int]
+
+    @property
+    def softmax_cycles(self) -> int:
+        """Cycles between the two products."""
+        return sum(use.cycles for use in self.softmax)
+
+    @property
+    def chain_cycles(self) -> int:
+        """Cycles of all of it, one after another."""
+        return self.scores.cycles + self.softmax_cycles + self.values.cycles
+
+
+def block_of(work: Work, part: int, parts: int) -> Block:
+    """The step of warpgroup `part` of `parts`: its blocks of rows; with fewer blocks than warpgroups, padded ones."""
+    first_row, last_row = rows_of(work, part, parts) if parts <= work.row_blocks else (part, part + 1)
+    rows = (first_row, last_row, work.row_blocks)
+    scores, *softmax, values = (use.between(*rows) for use in work.step)
+    return Block(scores, tuple(softmax), values, rows)
+
+
+def blocks_of(work: Work, choice: Choice, machine: Machine, overlaps: bool) -> tuple[Block, ...]:
+    """The step of each warpgroup. overlaps: whether products run beside a softmax."""
+    parts = choice.warpgroups
+    blocks = tuple(block_of(work, part, parts) for part in range(parts))
+    return tuple(with_stalls(block, machine) for block in blocks) if overlaps else blocks
+
+
+def with_stalls(block: Block, machine: Machine) -> Block:
+    """The block as it runs beside the softmax of others: products lose cycles to instructions that use the registers.
+
+    A vector instruction takes a cycle of its lanes, one of the special units as long to issue.
+    """
+    lanes = machine.vector_ops_per_cycle
+    rate = {"special": Fraction(machine.special_ops_per_cycle, lanes), "vector": Fraction(1)}
+    issued = sum((use.cycles * rate.get(use.unit, Fraction(0)) for use in block.softmax), Fraction(0))
+    lost = ceil(issued * Fraction(machine.mma_port_stalls) / 2)
+    return replace(block, scores=longer(block.scores, lost), values=longer(block.values, lost))
+
+
+def longer(use: Use, cycles: int) -> Use:
+    """The use with more cycles, doing the same."""
+    return replace(use, cycles=use.cycles + cycles)
+
+
+def hidden(work: Work) -> bool:
+    """Whether no load takes any time."""
+    return all(wave.load.cycles == 0 for wave in work.waves)
+
+
+def rings(work: Work, choice: Choice, readers: int) -> tuple[Channel, ...]:
+    """A ring for keys and one for values, and room for the queries of one tile."""
+    if hidden(work):
+        return ()
+    return (Channel(QUERIES, 1, readers), *(Channel(name, choice.slots, readers) for name in RINGS))
+
+
+def load_queries(work: Work, wave: Wave, machine: Machine, choice: Choice) -> tuple[Op, ...]:
+    """Wait until the queries of the tile before are used up, and load those of the next."""
+    if hidden(work) or wave.held is None:
+        return ()
+    held = wave.held
+    issue = Use("issue", issue_cycles(machine, choice.loader, work.held_bytes), "issue")
+    arriving = copy(held.unit, held.cycles, work.latency_cycles, QUERIES, label=held.label, counts=held.counts)
+    return (Acquire(QUERIES), *needed(issue), arriving)
+
+
+def load_into(ring: str, work: Work, wave: Wave, machine: Machine, choice: Choice) -> tuple[Op, ...]:
+    """Wait for a free slot, pay the issue cost, start the load of a step's keys or values: half of what it loads."""
+    if hidden(work):
+        return ()
+    at = RINGS.index(ring)
+    half = wave.load.between(at, at + 1, len(RINGS))
+    issue = Use("issue", half_issue(work, choice, machine), "issue")
+    arriving = copy(half.unit, half.cycles, work.latency_cycles, ring, label=ring, counts=half.counts)
+    return (Acquire(ring), *needed(issue), arriving)
+
+
+def half_issue(work: Work, choice: Choice, machine: Machine) -> int:
+    """Cycles to issue the load of keys or values."""
+    return issue_cycles(machine, choice.loader, work.slot_bytes // len(RINGS))
+
+
+def begin_tile(part: int, work: Work, machine: Machine) -> tuple[Op, ...]:
+    """What a warpgroup does before its first product of a tile."""
+    queries = take(QUERIES, part, work, machine)
+    return (*needed(Use("sync", machine.tile_start_cycles, "tile start")), *queries)
+
+
+def take(ring: str, part: int, work: Work, machine: Machine) -> tuple[Op, ...]:
+    """Wait until keys or values of a step are there."""
+    return () if hidden(work) else (Wait(ring, part), *hand_over(machine))
+
+
+def give(ring: str, part: int, work: Work) -> tuple[Op, ...]:
+    """Give a slot back."""
+    return () if hidden(work) else (Release(ring, part),)
+
+
+def start(use: Use, handle: str, machine: Machine) -> tuple[Op, ...]:
+    """Issue a matrix product and go on."""
+    return (Start(use.unit, use.cycles, machine.mma_latency_cycles, (), handle, use.label, use.counts),)
+
+
+def multiply(use: Use, handle: str, machine: Machine) -> tuple[Op, ...]:
+    """A matrix product whose end is waited for."""
+    return (*start(use, handle, machine), Finish(handle))
+
+
+def end(work: Work, wave: Wave, block: Block) -> tuple[Op, ...]:
+    """What a warpgroup does with its rows of a tile after the last step."""
+    first, last, of = block.rows
+    return needed(*(use.between(first, last, of) for use in (*work.finish, wave.store)))
+
+
+def tensor_cycles(blocks: Iterable[Block]) -> int:
+    """Cycles of the tensor core for one step of all warpgroups."""
+    return sum(block.scores.cycles + block.values.cycles for block in blocks)
+
+
+def meet(parts: int, machine: Machine) -> tuple[Op, ...]:
+    """All computing warpgroups wait for each other."""
+    if parts == 1:
+        return ()
+    return (Arrive(TOGETHER), Await(TOGETHER, parts), *pass_on(machine))
+
+
+def pass_on(machine: Machine) -> tuple[Op, ...]:
+    """What a warpgroup pays once it has seen others arrive at a named barrier."""
+    return needed(Use("sync", machine.turn_cycles, "barrier"))
+
+
+def turn(part: int) -> str:
+    """The barrier at which a warpgroup waits for its turn."""
+    return f"turn{part}"
+
+
+def barriers(names: Iterable[str]) -> tuple[Barrier, ...]:
+    """Barriers of these names."""
+    return tuple(Barrier(name) for name in names)
+
+
+def producer(work: Work, choice: Choice, machine: Machine) -> tuple[Role, ...]:
+    """A warp that loads all keys and values, tile after tile; none where nothing is loaded."""
+    if hidden(work):
+        return ()
+    script: tuple[Op, ...] = ramp(machine)
+    for wave in work.waves:
+        keys, values = (load_into(ring, work, wave, machine, choice) for ring in RINGS)
+        tile = load_queries(work, wave, machine, choice) + loop(work.steps_of(wave), keys + values, "loads")
+        script += loop(wave.tiles, tile, "tiles")
+    return (Role("producer", script),)
+
+
+def program_of(
+    work: Work,
+    choice: Choice,
+    machine: Machine,
+    scripts: Iterable[tuple[Op, ...]],
+    names: Iterable[str] = (),
+    loads: bool = True,
+) -> Program:
+    """A producer, if loads are its business, and the computing warpgroups. names: of barriers."""
+    scripts = tuple(scripts)
+    roles = producer(work, choice, machine) if loads else ()
+    begin = () if roles else ramp(machine)
+    roles += tuple(
+        Role(f"warpgroup{part}" if len(scripts) > 1 else "warpgroup", begin + script + drain(machine))
+        for part, script in enumerate(scripts)
+    )
+    channels = rings(work, choice, len(scripts))
+    return assemble(work.name, machine, channels, roles, barriers(names))
+
+
+def demand_of(work: Work, choice: Choice, machine: Machine, operands: bool = False) -> CtaDemand:
+    """A producer warpgroup and computing ones. operands: whether scores are computed while those before are used."""
+    registers = work.operand_registers if operands else 0
+    return specialized(replace(work, accumulators=work.accumulators + registers), choice, machine)
+
+
+def uniform_of(work: Work, choice: Choice, machine: Machine, operands: bool = False) -> CtaDemand:
+    """Warpgroups that all load and compute. operands: whether scores are computed while those before are used."""
+    registers = work.operand_registers if operands else 0
+    return uniform(replace(work, accumulators=work.accumulators + registers), choice, machine)
+
+
+def two_or_more(most: int) -> tuple[int, ...]:
+    """Slots of each ring to try."""
+    return tuple(n for n in (2, 3, 4, 6) if n <= most) or (2,)
+
+
+@dataclass(frozen=True)
+class Pace:
+    """What one step of one warpgroup takes if nothing keeps it waiting, and a tile's beginning and end besides.
+
+    ahead: whether a tile's first loads come while the tile before is computed.
+    """
+
+    step_cycles: int
+    edge_cycles: int
+    ahead: bool = True
+
+
+def predicted(work: Work, choice: Choice, machine: Machine, blocks: tuple[Block, ...], pace: Pace) -> int:
+    """Steps as long as the busiest of units, loads and warpgroups take; before and after them what a tile does once."""
+    issue = half_issue(work, choice, machine) + machine.barrier_cycles
+    busiest = max(busy_cycles(blocks).values())
+    total = machine.kernel_ramp_cycles + machine.kernel_drain_cycles
+    for wave in work.waves:
+        steps, load = work.steps_of(wave), wave.load.cycles
+        held_up = wave.store.cycles // steps if wave.store.unit == wave.load.unit else 0
+        round_trip = issue + load + work.latency_cycles + pace.step_cycles if load else 0
+        returns = round_trip // choice.slots if steps > choice.slots else 0
+        period = max(pace.step_cycles, load + held_up, 2 * issue if load else 0, returns, busiest)
+        edges = machine.tile_start_cycles + pace.edge_cycles + work.end_cycles(wave)
+        total += wave.tiles * (steps * period + edges)
+        # Queries come when those before are used up, beside the end of the tile before.
+        arriving = wave.held.cycles + work.latency_cycles if wave.held else 0
+        beside = (
+            blocks[-1].softmax_cycles + blocks[-1].values.cycles + work.end_cycles(wave) + machine.tile_start_cycles
+        )
+        if pace.ahead:
+            total += (wave.tiles - 1) * max(0, arriving - beside) + arriving
+        else:
+            total += wave.tiles * (arriving + load // 2)
+    return total + (work.waves[0].load.cycles // 2)
+
+
+def busy_cycles(blocks: Iterable[Block]) -> dict[str, int]:
+    """Cycles of each unit for one step of all warpgroups."""
+    busy: dict[str, int] = {}
+    for block in blocks:
+        for use in (block.scores, *block.softmax, block.values):
+            busy[use.unit] = busy.get(use.unit, 0) + use.cycles
+    return busy

@@ -1,0 +1,227 @@
+"""What an attention kernel asks of an SM: its steps as a tuned kernel runs them, and the tiles of the busiest SM.
+
+Of the ops that the graph names, a kernel runs fewer: what is affine folds into the multiply-add of the exponential,
+the division by a row's sum waits until the last step, a mask is applied where it cuts through a block, and blocks that
+it hides are left out. Besides, it converts the probabilities to the type of the product that reads them, and rescales
+what it has summed up (FlashAttention-2, arXiv 2307.08691, section 3.1).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import cache, cached_property
+from heapq import heapify, heapreplace
+
+from gpu_model.assign import Sharing, Transfers, uses, waves
+from gpu_model.cuts import Amounts, Cut, Priced
+from gpu_model.machine import Machine
+from gpu_model.price import Transfer, mma
+from gpu_model.space import Product
+from gpu_model.traffic import Moved
+from gpu_model.work import Use, Wave, Work
+from patterns.axes import points
+from patterns.count import node_demand, node_dims
+from patterns.dtypes import dtype_bytes
+from patterns.graph import Node
+from patterns.kind import has
+from patterns.needed import function_of, masks
+from patterns.online import Partial, partials
+
+# Tiles up to which every one is given to an SM; of more, SMs differ by less than a tile.
+COUNTED_TILES = 1024
+# Different tiles of one SM that a Program shows; of more, it shows their mean.
+SHOWN = 8
+
+
+class Online:
+    """A cut of a kernel with products around a reduce: extents of its tile, rows padded to the matrix instruction."""
+
+    def __init__(self, cut: Cut, machine: Machine) -> None:
+        self.cut = cut
+        self.machine = machine
+        self.first: Product = cut.space.products[0]
+        self.last: Product = cut.space.products[-1]
+
+    @cached_property
+    def row_blocks(self) -> int:
+        """Blocks of rows of the matrix instruction."""
+        return self._points(self.last.batch) * -(-self._points(self.last.rows) // self.machine.mma_rows)
+
+    @cached_property
+    def rows(self) -> int:
+        """Rows of a tile with the padding."""
+        return self.row_blocks * self.machine.mma_rows
+
+    @cached_property
+    def columns(self) -> int:
+        """Columns of the scores in one step."""
+        return self._points(self.last.inner)
+
+    @cached_property
+    def scores(self) -> int:
+        """Elements between the two products in one step."""
+        return self.rows * self.columns
+
+    @cached_property
+    def results(self) -> int:
+        """Elements that a tile sums up."""
+        return self.rows * self._points(self.last.columns)
+
+    @cached_property
+    def partial(self) -> dict[str, Partial]:
+        """What each tensor is while the online dim is not complete."""
+        dims = self.last.inner
+        return partials(self.cut.space.graph, self.cut.space.nodes, dims[0]) if len(dims) == 1 else {}
+
+    def _points(self, dims: Iterable[str]) -> int:
+        return points(dims, self.cut.sizes)
+
+    def product(self, product: Product, columns: int, inner: int) -> Amounts:
+        """One matrix product of a step."""
+        issued = mma(self.machine, self.rows, columns, inner, product.dtype)
+        return Amounts(issued.cycles, issued.flops)
+
+    def step(self) -> tuple[Amounts, Amounts]:
+        """One step: scores and softmax, then values."""
+        amounts = Amounts()
+        for node in self.cut.space.nodes:
+            if self._in_softmax(node):
+                amounts += self._softmax(node)
+        # The probabilities become operands; what is summed up so far is multiplied by how far the maximum rose.
+        amounts += Amounts(vector_ops=self.scores + self.results, compare_ops=self.scores)
+        scores = self.product(self.first, self.columns, self._points(self.first.inner))
+        values = self.product(self.last, self._points(self.last.columns), self.columns)
+        return scores + amounts, values
+
+    def finish(self) -> Amounts:
+        """The end of a tile: the division that waited, masks where they cut, and the result's conversion."""
+        amounts = Amounts(vector_ops=self.results, compare_ops=self.results)
+        for node in self.cut.space.nodes:
+            made = function_of(node)
+            if made is not None and self._waits(node):
+                amounts += Amounts(vector_ops=self.results, special_ops=self.rows * made.special_ops)
+            if made is not None and made.keeps and self._spares(node):
+                cut_blocks = -(-self.cut.sizes[self._row(node)] // self.columns)
+                amounts += Amounts(vector_ops=made.vector_ops * self.scores * cut_blocks)
+        return amounts
+
+    def _in_softmax(self, node: Node) -> bool:
+        """Whether a node computes on all scores, in every step."""
+        on_scores = set(self.last.inner) <= set(node_dims(self.cut.space.graph, node))
+        return on_scores and (has(node, "elementwise") or has(node, "reduces")) and not self._waits(node)
+
+    def _softmax(self, node: Node) -> Amounts:
+        """Ops of one node for all scores of a step."""
+        space = self.cut.space
+        demand = node_demand(space.graph, node, self.cut.sizes)
+        elements = points(node_dims(space.graph, node), self.cut.sizes)
+        made = function_of(node)
+        vector, special = (self.scores * ops // elements for ops in (demand.vector_ops, demand.special_ops))
+        if made is not None and (made.affine or (made.keeps and self._spares(node))):
+            vector = 0
+        extreme = self.partial.get(node.writes, Partial("whole")).state == "extreme"
+        return Amounts(vector_ops=vector, special_ops=special, compare_ops=vector if extreme else 0)
+
+    def _waits(self, node: Node) -> bool:
+        """Whether a node divides by a sum that is complete in the last step only."""
+        total = self.partial.get(node.writes, Partial("whole")).total
+        return bool(total) and total in node.reads
+
+    def _spares(self, node: Node) -> bool:
+        return any(mask.node == node.name for mask in masks(self.cut.space.graph, [node]))
+
+    def _row(self, node: Node) -> str:
+        return next(mask.row for mask in masks(self.cut.space.graph, [node]))
+
+
+def price_online(cut: Cut, machine: Machine) -> Priced:
+    """What the tiles of an attention kernel's cut ask of an SM's units."""
+    online = Online(cut, machine)
+    return Priced(replace(cut, kept=kept_steps(cut)), online.step(), online.finish())
+
+
+def kept_steps(cut: Cut) -> tuple[tuple[int, int], ...]:
+    """(tiles, steps) for tiles that differ in their steps: of each, those of which a mask keeps anything; () if none.
+
+    Parts of a tile share out its steps.
+    """
+    space = cut.space
+    for mask in masks(space.graph, space.nodes):
+        steps = [step for step in cut.steps if step.dim == mask.column]
+        if len(cut.steps) == 1 and steps and mask.rows > 1:
+            extent = next((loop.extent for loop in cut.loops if loop.dim == mask.row), mask.rows)
+            ends = [min(start + extent, mask.rows) for start in range(0, mask.rows, extent)]
+            needed = [-(-mask.kept(end) // steps[0].extent) for end in ends]
+            found = Counter(-(-count // cut.parts) for count in needed)
+            others = cut.tiles // len(ends)
+            return tuple((tiles * others, count) for count, tiles in sorted(found.items(), reverse=True))
+    return ()
+
+
+def work_of_online(name: str, priced: Priced, total: Moved, machine: Machine) -> Work:
+    """The busiest SM of an attention kernel: the longest tiles are given out first."""
+    cut, online = priced.cut, Online(priced.cut, machine)
+    steps = cut.all_steps
+    transfers = Transfers(
+        Transfer(cut.step_bytes, 1, total.hbm_read, total.loaded),
+        Transfer(cut.out_bytes, 1, total.hbm_written, total.stored),
+        -(-steps // cut.tiles),
+    )
+    sharing = Sharing(min(cut.tiles, machine.sm_count))
+    given = _masked_waves(cut, transfers, machine) if cut.kept else waves(cut.tiles, transfers, machine)
+    return Work(
+        name=name,
+        waves=tuple(_with_held(wave, cut) for wave in given),
+        steps=cut.steps_per_tile,
+        slot_bytes=cut.step_bytes,
+        held_bytes=cut.held_bytes,
+        step=tuple(use for amounts in priced.step for use in uses(amounts, machine, sharing)),
+        finish=uses(priced.finish, machine, sharing),
+        latency_cycles=machine.load_latency_cycles,
+        accumulators=online.scores + online.results,
+        operand_registers=-(-online.scores * dtype_bytes(online.last.dtype) // 4),
+        row_blocks=online.row_blocks,
+    )
+
+
+def _masked_waves(cut: Cut, transfers: Transfers, machine: Machine) -> tuple[Wave, ...]:
+    """The busiest SM's tiles, longest first, each as long as its mask leaves it."""
+    wave = waves(min(cut.tiles, machine.sm_count), transfers, machine)[0]
+    return tuple(replace(wave, tiles=tiles, steps=steps) for tiles, steps in busiest(cut.kept, machine.sm_count))
+
+
+def _with_held(wave: Wave, cut: Cut) -> Wave:
+    """The wave with what a tile holds as a load of its own, as fast as those of steps."""
+    load = wave.load
+    counts = tuple((name, amount * cut.held_bytes // cut.step_bytes) for name, amount in load.counts)
+    cycles = -(-load.cycles * cut.held_bytes // cut.step_bytes)
+    return replace(wave, held=Use(load.unit, cycles, "queries", counts))
+
+
+@cache
+def busiest(kept: tuple[tuple[int, int], ...], sm_count: int) -> tuple[tuple[int, int], ...]:
+    """(tiles, steps) of the SM with most steps, if each tile in turn, longest first, goes to the least busy SM."""
+    tiles = sum(count for count, _ in kept)
+    if tiles > COUNTED_TILES:
+        all_steps, shortest = sum(count * steps for count, steps in kept), min(steps for _, steps in kept)
+        return _mean(-(-tiles // sm_count), -(-all_steps // sm_count) + shortest // 2)
+    sms = [(0, sm) for sm in range(min(sm_count, tiles))]
+    given: list[Counter[int]] = [Counter() for _ in sms]
+    heapify(sms)
+    for count, steps in sorted(kept, key=lambda pair: -pair[1]):
+        for _ in range(count):
+            busy, sm = sms[0]
+            heapreplace(sms, (busy + steps, sm))
+            given[sm][steps] += 1
+    most = given[max(sms)[1]]
+    if len(most) > SHOWN:
+        return _mean(most.total(), sum(count * steps for steps, count in most.items()))
+    return tuple((count, steps) for steps, count in sorted(most.items(), reverse=True))
+
+
+def _mean(tiles: int, all_steps: int) -> tuple[tuple[int, int], ...]:
+    """So many tiles with so many steps together, as equal as they can be."""
+    steps, more = divmod(max(tiles, all_steps), tiles)
+    return tuple((count, length) for count, length in ((more, steps + 1), (tiles - more, steps)) if count)

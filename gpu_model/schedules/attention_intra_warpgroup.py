@@ -1,0 +1,105 @@
+"""Attention without a producer: warpgroups load for themselves, and compute scores of the next block under a softmax.
+
+All warpgroups meet once a block, when its keys and the values before are used up; then the first issues the loads that
+take their place (FlashAttention-3 without warp specialisation, arXiv 2407.08608, table 2).
+"""
+
+from __future__ import annotations
+
+from gpu_model.attention import (
+    KEYS,
+    QUERIES,
+    SCORES,
+    SUMS,
+    TOGETHER,
+    VALUES,
+    Block,
+    Pace,
+    begin_tile,
+    blocks_of,
+    end,
+    give,
+    half_issue,
+    load_into,
+    load_queries,
+    meet,
+    multiply,
+    predicted,
+    program_of,
+    start,
+    take,
+    two_or_more,
+    uniform_of,
+)
+from gpu_model.machine import Machine
+from gpu_model.roles import loop, needed
+from gpu_model.schedule import Job
+from gpu_model.work import Choice, CtaDemand, Wave, Work
+from patterns.pipeline.program import Program
+from patterns.pipeline.script import Finish, Op
+
+LOADERS = ("tma",)
+SERVES: tuple[Job, ...] = ("online",)
+NEEDS: tuple[str, ...] = ("tma",)
+AUTO = True
+WARPGROUPS = (1, 2, 3)
+
+
+def slot_counts(most: int) -> tuple[int, ...]:
+    """Slots of each ring to try, fewest first."""
+    return two_or_more(most)
+
+
+def demand(work: Work, choice: Choice, machine: Machine) -> CtaDemand:
+    """Warpgroups that all load and compute; they hold probabilities beside the next block's scores."""
+    return uniform_of(work, choice, machine, operands=True)
+
+
+def predict(work: Work, choice: Choice, machine: Machine) -> int:
+    """In step: the softmaxes of all warpgroups beside scores, then the sums of all, and what meeting takes."""
+    blocks = blocks_of(work, choice, machine, overlaps=True)
+    around = 2 * (machine.barrier_cycles + half_issue(work, choice, machine)) + machine.mma_latency_cycles
+    around += machine.turn_cycles if choice.warpgroups > 1 else 0
+    softmax = max(sum(block.softmax[at].cycles for block in blocks) for at in range(len(blocks[0].softmax)))
+    softmax = max(softmax, max(block.softmax_cycles for block in blocks))
+    chain = softmax + max(block.values.cycles for block in blocks)
+    return predicted(work, choice, machine, blocks, Pace(chain + around, blocks[0].scores.cycles, ahead=False))
+
+
+def program(work: Work, choice: Choice, machine: Machine) -> Program:
+    """One role for each warpgroup; the first loads."""
+    blocks = blocks_of(work, choice, machine, overlaps=True)
+    scripts = [_script(work, choice, machine, block, part) for part, block in enumerate(blocks)]
+    return program_of(work, choice, machine, scripts, [TOGETHER] if len(blocks) > 1 else [], loads=False)
+
+
+def _script(work: Work, choice: Choice, machine: Machine, block: Block, part: int) -> tuple[Op, ...]:
+    script: tuple[Op, ...] = ()
+    for wave in work.waves:
+        tile = _tile(work, wave, choice, machine, block, part) + end(work, wave, block)
+        script += loop(wave.tiles, tile, "tiles")
+    return script
+
+
+def _tile(work: Work, wave: Wave, choice: Choice, machine: Machine, block: Block, part: int) -> tuple[Op, ...]:
+    """Rings are full when the steps begin, but for one slot of values; each step fills what is used up."""
+    steps, parts = work.steps_of(wave), choice.warpgroups
+    keys, values = (load_into(ring, work, wave, machine, choice) if part == 0 else () for ring in (KEYS, VALUES))
+    scores = (*take(KEYS, part, work, machine), *start(block.scores, SCORES, machine))
+    ready = (Finish(SCORES), *give(KEYS, part, work), *meet(parts, machine))
+    use = (
+        *needed(*block.softmax),
+        *take(VALUES, part, work, machine),
+        *multiply(block.values, SUMS, machine),
+        *give(VALUES, part, work),
+    )
+    ahead = min(choice.slots, steps)
+    more, less = steps - ahead, min(1, steps - ahead + 1)
+    less = min(less, steps - 1)
+    queries = load_queries(work, wave, machine, choice) if part == 0 else ()
+    begin = queries + begin_tile(part, work, machine)
+    begin += loop(ahead - less, keys + values, "prologue") + loop(less, keys, "prologue") + scores
+    both = loop(min(more, steps - 1), ready + keys + values + scores + use, "steps")
+    one = loop(less, ready + values + scores + use, "step")
+    rest = loop(steps - 1 - min(more, steps - 1) - less, ready + scores + use, "last steps")
+    return begin + both + one + rest + ready + give(QUERIES, part, work) + use
