@@ -230,12 +230,14 @@ def two_or_more(most: int) -> tuple[int, ...]:
 class Pace:
     """What one step of one warpgroup takes if nothing keeps it waiting, and a tile's beginning and end besides.
 
-    ahead: whether a tile's first loads come while the tile before is computed.
+    ahead: whether a tile's first loads come while the tile before is computed. starts: whether beginning a tile takes
+    time that no other CTA of the SM fills.
     """
 
     step_cycles: int
     edge_cycles: int
     ahead: bool = True
+    starts: bool = True
 
 
 def predicted(work: Work, choice: Choice, machine: Machine, blocks: tuple[Block, ...], pace: Pace) -> int:
@@ -249,13 +251,13 @@ def predicted(work: Work, choice: Choice, machine: Machine, blocks: tuple[Block,
         round_trip = issue + load + work.latency_cycles + pace.step_cycles if load else 0
         returns = round_trip // choice.slots if steps > choice.slots else 0
         period = max(pace.step_cycles, load + held_up, 2 * issue if load else 0, returns, busiest)
-        edges = machine.tile_start_cycles + pace.edge_cycles + work.end_cycles(wave)
+        starting = machine.tile_start_cycles if pace.starts else 0
+        edges = starting + pace.edge_cycles + work.end_cycles(wave)
         total += wave.tiles * (steps * period + edges)
         # Queries come when those before are used up, beside the end of the tile before.
         arriving = wave.held.cycles + work.latency_cycles if wave.held else 0
-        beside = (
-            blocks[-1].softmax_cycles + blocks[-1].values.cycles + work.end_cycles(wave) + machine.tile_start_cycles
-        )
+        tail = blocks[-1].softmax_cycles + blocks[-1].values.cycles
+        beside = tail + work.end_cycles(wave) + starting
         if pace.ahead:
             total += (wave.tiles - 1) * max(0, arriving - beside) + arriving
         else:

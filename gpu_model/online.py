@@ -18,7 +18,7 @@ from gpu_model.assign import Sharing, Transfers, uses, waves
 from gpu_model.cuts import Amounts, Cut, Priced
 from gpu_model.machine import Machine
 from gpu_model.price import Transfer, mma
-from gpu_model.space import Product
+from gpu_model.product import Product
 from gpu_model.traffic import Moved
 from gpu_model.work import Use, Wave, Work
 from patterns.axes import points

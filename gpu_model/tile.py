@@ -14,8 +14,10 @@ from gpu_model.space import Space, cut, steps_of
 from patterns.dtypes import dtype_bytes
 from patterns.plan import Tile
 
-# Extents that are tried beside the machine's for matrix tiles: steps of an online kernel, points of others' tiles.
-ONLINE_ROWS = (64, 128, 192)
+# Extents that are tried beside the machine's for matrix tiles: of an online kernel rows, in those of as many
+# warpgroups, and steps; points of others' tiles.
+ONLINE_ROWS = (1, 2, 3)
+WARPGROUP_ROWS = 64
 ONLINE_STEPS = (32, 64, 80, 96, 112, 128, 160, 176, 192, 224, 256)
 POINTS = (128, 512, 2048, 8192, 32768)
 
@@ -49,7 +51,11 @@ def targets_of(asked: Asked, machine: Machine) -> Iterable[Targets]:
     options = asked.options
     rows = (options.tile_m,) if options.tile_m else machine.tile_rows
     if asked.online:
-        rows = (options.tile_m,) if options.tile_m else ONLINE_ROWS
+        rows = (
+            (options.tile_m,)
+            if options.tile_m
+            else tuple(n * max(WARPGROUP_ROWS, machine.mma_rows) for n in ONLINE_ROWS)
+        )
         inner = (options.tile_k,) if options.tile_k else ONLINE_STEPS
         return (Targets(r, 0, k) for r, k in every(rows, inner))
     if asked.is_product:

@@ -16,7 +16,6 @@ from gpu_model.attention import (
     VALUES,
     Block,
     Pace,
-    begin_tile,
     blocks_of,
     end,
     give,
@@ -61,7 +60,7 @@ def predict(work: Work, choice: Choice, machine: Machine) -> int:
     scores = max(arriving, *(block.scores.cycles for block in blocks))
     rest = max(arriving, *(block.softmax_cycles + block.values.cycles for block in blocks))
     around = 2 * (machine.barrier_cycles + _issue(work, choice, machine))
-    return predicted(work, choice, machine, blocks, Pace(scores + rest + around, 0, ahead=False))
+    return predicted(work, choice, machine, blocks, Pace(scores + rest + around, 0, ahead=False, starts=False))
 
 
 def program(work: Work, choice: Choice, machine: Machine) -> Program:
@@ -103,7 +102,7 @@ def _tile(work: Work, wave: Wave, choice: Choice, machine: Machine, block: Block
     step = (*scores, *take(VALUES, part, work, machine), *keys, *sums)
     last = (*scores, *take(VALUES, part, work, machine), *sums)
     queries = load_queries(work, wave, machine, choice) if part == 0 else ()
-    begin = queries + begin_tile(part, work, machine) + keys
+    begin = queries + take(QUERIES, part, work, machine) + keys
     return begin + loop(work.steps_of(wave) - 1, step, "steps") + last + give(QUERIES, part, work)
 
 
