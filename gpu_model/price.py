@@ -118,8 +118,3 @@ def path_cycles(machine: Machine, transfer: Transfer, active_sms: int, port_byte
 def network_cycles(machine: Machine, num_bytes: int, active_sms: int) -> int:
     """Cycles to send bytes to the other GPUs, `active_sms` doing the same, rounded up."""
     return -(-num_bytes * active_sms * machine.clock_hz // machine.network_achieved_bytes_per_s)
-
-
-def in_flight_bytes(bytes_per_cycle: int | Fraction, latency_cycles: int) -> int:
-    """Little's law: bytes that must be under way to keep a path of this rate and latency busy, rounded up."""
-    return ceil(bytes_per_cycle * latency_cycles)

@@ -38,14 +38,6 @@ def demand(work: Work, choice: Choice, machine: Machine) -> CtaDemand:
     return uniform(work, choice, machine)
 
 
-def stages_needed(issue_cycles: int, transfer_cycles: int, latency_cycles: int, mma_cycles: int) -> int:
-    """Stages that hide a load behind the steps before it: S >= 1 + ceil((issue + transfer + latency) / (MMA + issue)).
-
-    Queueing on the load path is left out, so it is an estimate.
-    """
-    return 1 - -(issue_cycles + transfer_cycles + latency_cycles) // (mma_cycles + issue_cycles)
-
-
 def predict(work: Work, choice: Choice, machine: Machine) -> int:
     """Every tile by itself: the longest of all computing with its issues, all loads, and slots going round."""
     issue, step = loading_cycles(work, choice, machine), computing_cycles(work.step, machine)

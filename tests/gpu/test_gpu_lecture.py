@@ -11,8 +11,6 @@ import pytest
 
 from gpu_model import load_machine, lower
 from gpu_model.lecture import lecture_run, lecture_runs
-from gpu_model.price import in_flight_bytes
-from gpu_model.schedules.multistage import stages_needed
 from patterns.library import workload
 from patterns.pipeline.simulate import simulate
 from patterns.pipeline.text import Glyph, first_letter, text_timeline
@@ -182,17 +180,6 @@ def test_auto_takes_the_fastest_of_the_lecture() -> None:
     plan = lower(workload("gemm"), load_machine("lecture_sm"))
     assert plan.calls[0].schedule.startswith("cooperative")
     assert simulate(plan.calls[0].program).total_cycles == 68166
-
-
-def test_a_load_and_its_latency_need_this_many_bytes_in_flight() -> None:
-    assert in_flight_bytes(64, 700) == 44_800
-
-
-def test_stages_needed_is_the_lectures_formula() -> None:
-    # S >= 1 + ceil((100 + 768 + 1500) / (1024 + 100)) = 1 + 3
-    assert stages_needed(100, 768, 1500, 1024) == 4
-    # An exact multiple needs no further stage: 1 + 1124 / 1124.
-    assert stages_needed(100, 524, 500, 1024) == 2
 
 
 def test_a_plan_that_no_h100_holds_is_only_warned_about() -> None:
