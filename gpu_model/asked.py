@@ -10,6 +10,7 @@ from gpu_model.cuts import Priced
 from gpu_model.machine import Machine
 from gpu_model.options import Options
 from gpu_model.schedule import AUTO, Job, schedule_named
+from gpu_model.smem_layout import USUAL
 from gpu_model.space import Space, whole_reads
 from gpu_model.traffic import Moved
 from gpu_model.work import Choice, Work
@@ -79,6 +80,11 @@ class Asked:
         """What the user fixed for this kernel: options are for matrix products, or for what a named schedule serves."""
         named = self.schedule != AUTO and self.job in schedule_named(self.schedule).SERVES
         return self.options if self.is_product or named else Options()
+
+    @cached_property
+    def layout(self) -> str:
+        """How operands of products lie in shared memory."""
+        return self.fixed.layout or USUAL
 
     @cached_property
     def is_product(self) -> bool:

@@ -12,6 +12,7 @@ from gpu_model.exchange import sent_bytes
 from gpu_model.legal import Group
 from gpu_model.machine import Machine
 from gpu_model.schedule import STREAMING, partial_tiles, schedule_named
+from gpu_model.smem_layout import USUAL
 from gpu_model.traffic import Moved
 from gpu_model.work import Choice, Work
 from patterns.graph import Block
@@ -89,6 +90,7 @@ def _program(name: str, work: Work, schedule: str, choice: Choice, machine: Mach
 def _described(schedule: str, choice: Choice) -> str:
     special = f", clusters of {choice.cluster}" if choice.cluster > 1 else ""
     special += f", {choice.dma_warps} DMA warps" if choice.dma_warps > 1 else ""
+    special += f", {choice.layout} operands" if choice.layout != USUAL else ""
     return f"{schedule} ({choice.slots} slots, {choice.loader}{special})"
 
 

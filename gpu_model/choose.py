@@ -8,7 +8,7 @@ from dataclasses import replace
 from gpu_model.asked import Asked, Chosen
 from gpu_model.assign import work_of
 from gpu_model.cluster import cluster_ctas, in_cluster, moved_in_cluster
-from gpu_model.cuts import Priced
+from gpu_model.cuts import Priced, row_bytes
 from gpu_model.fit import misfit, most_slots
 from gpu_model.loader import usable_loaders
 from gpu_model.machine import Machine
@@ -23,6 +23,7 @@ from gpu_model.schedule import (
     splits_shared,
     tried,
 )
+from gpu_model.smem_layout import check_layout, padding_bytes
 from gpu_model.tile import SMALLEST, Targets, cuttings, targets_of
 from gpu_model.traffic import Moved, moved
 from gpu_model.work import Choice, Work
@@ -83,6 +84,7 @@ def _scheduled(asked: Asked, cuts: tuple[Priced, ...], machine: Machine) -> Iter
         alone = work_of_online(asked.what, cuts[0], total, machine)
     else:
         alone = work_of(asked.what, cuts, total, machine, asked.members, collective=asked.job == "collective")
+    alone = _laid_in_smem(alone, cuts, asked)
     for name in tried(asked.schedule, asked.job, machine):
         schedule = schedule_named(name)
         cluster = fixed_of(name, "cluster", asked.fixed.cluster, cluster_sizes(schedule))
@@ -91,6 +93,12 @@ def _scheduled(asked: Asked, cuts: tuple[Priced, ...], machine: Machine) -> Iter
         for choice in _choices(asked, work, name, schedule, machine):
             choice, why = _least_warpgroups(asked, work, schedule, replace(choice, cluster=cluster), machine)
             yield Chosen(cuts, moves, work, name, choice, schedule.predict(work, choice, machine), why)
+
+
+def _laid_in_smem(work: Work, cuts: tuple[Priced, ...], asked: Asked) -> Work:
+    """The work with what its operands' layout adds to a slot."""
+    wide = max((row_bytes(priced.cut, p) for priced in cuts for p in priced.cut.space.products), default=0)
+    return replace(work, padding_bytes=padding_bytes(asked.layout, work.slot_bytes, wide))
 
 
 def _clustered(asked: Asked, cuts: tuple[Priced, ...], total: Moved, machine: Machine, size: int, split: bool) -> Work:
@@ -106,7 +114,9 @@ def _choices(asked: Asked, work: Work, name: str, schedule: Schedule, machine: M
     counts = schedule.slot_counts(min(most_slots(work, machine), work.tiles * work.steps)) or (1,)
     warpgroups = fixed.warpgroups or schedule.WARPGROUPS[0]
     dma_warps = fixed_of(name, "dma_warps", fixed.dma_warps, dma_warp_counts(schedule))
-    usual = Choice(1, loader, warpgroups, dma_warps=dma_warps, splits=fixed.splits or 0)
+    if fixed.layout:
+        check_layout(fixed.layout, loader)
+    usual = Choice(1, loader, warpgroups, dma_warps=dma_warps, splits=fixed.splits or 0, layout=asked.layout)
     return (replace(usual, slots=slots) for slots in ((fixed.slots,) if fixed.slots else counts))
 
 

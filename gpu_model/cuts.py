@@ -10,9 +10,11 @@ from math import prod
 from gpu_model.machine import Machine
 from gpu_model.price import Mma, mma
 from gpu_model.product import Product
+from gpu_model.smem_layout import USUAL, conflict_ways
 from gpu_model.space import Access, Space, steps_of, tile_sizes
 from patterns.axes import points
 from patterns.count import node_demand, node_dims, storage_of
+from patterns.dtypes import dtype_bytes
 from patterns.graph import Node
 from patterns.plan import Tile
 
@@ -184,12 +186,12 @@ class Priced:
         return sum(self.step, Amounts()).times(self.cut.all_steps) + self.finish.times(self.cut.tiles)
 
 
-def price_cut(cut: Cut, machine: Machine) -> Priced:
-    """What the tiles of a cut ask of an SM's units."""
+def price_cut(cut: Cut, machine: Machine, layout: str = USUAL) -> Priced:
+    """What the tiles of a cut ask of an SM's units, operands lying in shared memory in a layout."""
     step: list[Amounts] = []
     finish = Amounts(vector_ops=_conversions(cut))
     for node in cut.space.nodes:
-        amounts = _amounts(cut, node, machine)
+        amounts = _amounts(cut, node, machine, layout)
         if not cut.in_step(node):
             finish += amounts
         elif not step or (amounts.matrix_cycles and step[-1] != Amounts()):
@@ -199,18 +201,24 @@ def price_cut(cut: Cut, machine: Machine) -> Priced:
     return Priced(cut, tuple(step), finish)
 
 
-def _amounts(cut: Cut, node: Node, machine: Machine) -> Amounts:
+def _amounts(cut: Cut, node: Node, machine: Machine, layout: str) -> Amounts:
     demand = node_demand(cut.space.graph, node, cut.sizes)
     product = next((p for p in cut.space.products if p.node == node.name), None)
-    issued = mma_of(cut, product, machine) if product else Mma(0, 0)
+    issued = mma_of(cut, product, machine, layout) if product else Mma(0, 0)
     return Amounts(issued.cycles, issued.flops, demand.vector_ops, demand.special_ops, demand.network_bytes)
 
 
-def mma_of(cut: Cut, product: Product, machine: Machine) -> Mma:
+def mma_of(cut: Cut, product: Product, machine: Machine, layout: str = USUAL) -> Mma:
     """One step of a matrix product."""
     sizes = cut.sizes
     rows, columns, inner = (points(dims, sizes) for dims in (product.rows, product.columns, product.inner))
-    return mma(machine, rows, columns, inner, product.dtype, points(product.batch, sizes))
+    conflicts = conflict_ways(layout, row_bytes(cut, product))
+    return mma(machine, rows, columns, inner, product.dtype, points(product.batch, sizes), conflicts)
+
+
+def row_bytes(cut: Cut, product: Product) -> int:
+    """Bytes of a row of an operand in one step: its points along K."""
+    return points(product.inner, cut.sizes) * dtype_bytes(product.dtype)
 
 
 def _conversions(cut: Cut) -> int:

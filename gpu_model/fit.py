@@ -31,7 +31,7 @@ def uniform(work: Work, choice: Choice, machine: Machine) -> CtaDemand:
     threads = choice.warpgroups * WARPGROUP
     staged = -(-work.slot_bytes // (REGISTER_BYTES * threads)) if is_staged(choice.loader) else 0
     registers = _registers(work, threads, machine) + staged
-    return CtaDemand((RoleDemand("cta", threads, registers),), _ring(work, choice, machine))
+    return CtaDemand((RoleDemand("cta", threads, registers),), ring_bytes(work, choice, machine))
 
 
 def specialized(work: Work, choice: Choice, machine: Machine) -> CtaDemand:
@@ -44,27 +44,36 @@ def specialized(work: Work, choice: Choice, machine: Machine) -> CtaDemand:
     moves = "setmaxnreg" in machine.features
     producer = RoleDemand("producer", WARPGROUP, PRODUCER_REGISTERS if moves else registers)
     consumer = RoleDemand("consumer", threads, registers)
-    return CtaDemand((producer, consumer), _ring(work, choice, machine), setmaxnreg=moves)
+    return CtaDemand((producer, consumer), ring_bytes(work, choice, machine), setmaxnreg=moves)
 
 
 def _registers(work: Work, threads: int, machine: Machine) -> int:
     return -(-work.accumulators // threads) + machine.registers_beside_accumulators
 
 
-def _ring(work: Work, choice: Choice, machine: Machine) -> int:
-    return choice.slots * (work.slot_bytes + machine.barrier_bytes) + work.held_bytes
+def ring_bytes(work: Work, choice: Choice, machine: Machine) -> int:
+    """Shared memory of a ring with its barriers, and of what a tile keeps."""
+    return choice.slots * _slot_smem_bytes(work, machine) + work.held_bytes
+
+
+def _slot_smem_bytes(work: Work, machine: Machine) -> int:
+    return work.slot_bytes + work.padding_bytes + machine.barrier_bytes
 
 
 def most_slots(work: Work, machine: Machine) -> int:
     """Slots of the work's ring that the shared memory of a CTA holds beside what tiles keep."""
-    return max(0, (machine.smem_bytes_per_cta - work.held_bytes) // (work.slot_bytes + machine.barrier_bytes))
+    return max(0, (machine.smem_bytes_per_cta - work.held_bytes) // _slot_smem_bytes(work, machine))
 
 
 def misfit(what: str, demand: CtaDemand, work: Work, choice: Choice, machine: Machine) -> DoesNotFit | None:
     """Why a CTA does not fit on an SM, with what would; None if it fits."""
     if demand.smem_bytes > machine.smem_bytes_per_cta:
         most = most_slots(work, machine)
-        help_text = f"a slot has {work.slot_bytes:,} bytes and at most {most} fit" if most else "use smaller tiles"
+        help_text = (
+            f"a slot has {work.slot_bytes + work.padding_bytes:,} bytes and at most {most} fit"
+            if most
+            else "use smaller tiles"
+        )
         what_with = f"{what} with {choice.slots} slots"
         return DoesNotFit(what_with, "bytes of shared memory", demand.smem_bytes, machine.smem_bytes_per_cta, help_text)
     if demand.threads > machine.threads_per_cta:

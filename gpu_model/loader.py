@@ -13,10 +13,14 @@ Level = Literal["registers", "l1", "smem"]
 
 
 class Loader(Protocol):
-    """NEEDS: features of the machine. THROUGH: the levels of an SM that its bytes pass, in order."""
+    """NEEDS: features of the machine. THROUGH: the levels of an SM that its bytes pass, in order.
+
+    ANYWHERE: whether each 16 bytes can go to a place of their own in shared memory, not only as dense boxes.
+    """
 
     NEEDS: tuple[str, ...]
     THROUGH: tuple[Level, ...]
+    ANYWHERE: bool
 
     def issue_cycles(self, machine: Machine, num_bytes: int) -> int:
         """What the issuing warp pays for starting a load of so many bytes."""

@@ -25,7 +25,9 @@ class Machine:
     where it is not known. smem_cycles_per_kib: what reading its operands from shared memory costs the tensor core (0:
     not modelled). mma_issue_cycles: paid by the computing warps for the matrix instructions of a step;
     mma_wait_cycles: from their end to the first instruction that may use it. tmem_columns: of tensor memory, 128 lanes
-    of 4 bytes each; 0 where there is none. tile_rows, tile_columns: extents that are tried for a matrix tile.
+    of 4 bytes each; 0 where there is none. warp_rows, warp_columns: the part of a tile that one warp computes where the
+    instruction takes its operands from registers, which warps fill from shared memory at smem_read_bytes_per_cycle; 0
+    where it reads them itself. tile_rows, tile_columns: extents that are tried for a matrix tile.
     tile_k_bytes: an operand's row in one step.
 
     Loads. load_latency_cycles: from the end of a transfer on the load path to its arrival in shared memory.
@@ -117,6 +119,9 @@ class Machine:
     name: str = ""
     mma_instruction_cycles: int = 0
     tmem_columns: int = field(default=0, metadata={"zero": True})
+    warp_rows: int = field(default=0, metadata={"zero": True})
+    warp_columns: int = field(default=0, metadata={"zero": True})
+    smem_read_bytes_per_cycle: int = 128
     smem_carveout_bytes: tuple[int, ...] = field(default=(), metadata={"zero": True})
     l1_smem_bytes: int = field(default=0, metadata={"zero": True})
     barriers_per_cta: int = 16

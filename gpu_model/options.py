@@ -21,6 +21,7 @@ class Options:
     splits: int | None = None
     cluster: int | None = None
     dma_warps: int | None = None
+    layout: str | None = None
 
 
 OPTION_NAMES = (
@@ -34,7 +35,12 @@ OPTION_NAMES = (
     "splits",
     "cluster",
     "dma_warps",
+    "layout",
 )
+
+
+# Options whose values are names.
+WORDS = ("loader", "layout")
 
 
 def options_of(given: Mapping[str, int | str]) -> Options:
@@ -43,7 +49,7 @@ def options_of(given: Mapping[str, int | str]) -> Options:
     for name, value in given.items():
         if name not in OPTION_NAMES:
             raise UnknownName("option", name, OPTION_NAMES)
-        values["slots" if name == "stages" else name] = str(value) if name == "loader" else _positive(name, value)
+        values["slots" if name == "stages" else name] = str(value) if name in WORDS else _positive(name, value)
     return Options(**values)  # type: ignore[arg-type]
 
 

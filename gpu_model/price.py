@@ -26,33 +26,49 @@ class Mma:
     row_blocks: int = 1
 
 
-def mma(machine: Machine, rows: int, columns: int, inner: int, dtype: str, count: int = 1) -> Mma:
+def mma(machine: Machine, rows: int, columns: int, inner: int, dtype: str, count: int = 1, conflicts: int = 1) -> Mma:
     """`count` products of [rows, inner] by [inner, columns].
+
+    conflicts: cycles in which shared memory gives what it could give in one (see smem_layout).
 
     The longer side may be the instruction's rows: the transposed product is the same work. The better one is taken.
     """
-    ways = (_mma(machine, rows, columns, inner, dtype, count), _mma(machine, columns, rows, inner, dtype, count))
+    ways = (
+        _mma(machine, rows, columns, inner, dtype, count, conflicts),
+        _mma(machine, columns, rows, inner, dtype, count, conflicts),
+    )
     return min(ways, key=lambda way: (way.cycles, way.flops))
 
 
-def _mma(machine: Machine, rows: int, columns: int, inner: int, dtype: str, count: int) -> Mma:
+def _mma(machine: Machine, rows: int, columns: int, inner: int, dtype: str, count: int, conflicts: int) -> Mma:
     size = dtype_bytes(dtype)
     k = max(1, machine.mma_inner_bytes // size)
     depth, blocks = -(-inner // k), -(-rows // machine.mma_rows)
     padded = -(-columns // machine.mma_columns) * machine.mma_columns
     wide, rest = divmod(padded, machine.mma_most_columns)
-    per_block = _instruction_cycles(machine, machine.mma_most_columns, k, dtype) * wide
+    per_block = _instruction_cycles(machine, machine.mma_most_columns, k, dtype, conflicts) * wide
     if rest:
-        per_block += _instruction_cycles(machine, rest, k, dtype)
+        per_block += _instruction_cycles(machine, rest, k, dtype, conflicts)
     flops = 2 * blocks * machine.mma_rows * padded * depth * k
-    return Mma(ceil(per_block * (blocks * depth * count)), flops * count, blocks * count)
+    computing = per_block * (blocks * depth)
+    reading = _warp_reading_cycles(machine, blocks * machine.mma_rows, padded, depth * k * size) * conflicts
+    return Mma(ceil(max(computing, reading) * count), flops * count, blocks * count)
 
 
-def _instruction_cycles(machine: Machine, columns: int, inner: int, dtype: str) -> Fraction:
+def _warp_reading_cycles(machine: Machine, rows: int, columns: int, inner_bytes: int) -> Fraction:
+    """Where operands of an instruction come from registers: every warp reads those of its part of the tile."""
+    if not machine.warp_rows or not machine.warp_columns:
+        return Fraction(0)
+    high, wide = min(rows, machine.warp_rows), min(columns, machine.warp_columns)
+    warps = -(-rows // high) * -(-columns // wide)
+    return Fraction(warps * (high + wide) * inner_bytes, machine.smem_read_bytes_per_cycle)
+
+
+def _instruction_cycles(machine: Machine, columns: int, inner: int, dtype: str, conflicts: int) -> Fraction:
     """One instruction: its FLOPs at the tensor core's rate, or its operands out of shared memory."""
     rate = machine.flops_per_cycle.get(dtype, machine.tf32_flops_per_cycle)
     computing = 2 * machine.mma_rows * columns * inner
-    reading = (machine.mma_rows + columns) * inner * dtype_bytes(dtype) * machine.smem_cycles_per_kib
+    reading = (machine.mma_rows + columns) * inner * dtype_bytes(dtype) * machine.smem_cycles_per_kib * conflicts
     return Fraction(computing, rate) if computing * KIB >= reading * rate else Fraction(reading, KIB)
 
 

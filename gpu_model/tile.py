@@ -44,7 +44,8 @@ def cuttings(asked: Asked, aims: Iterable[Targets], machine: Machine, parts: int
         key = tuple((c.loops, c.steps) for c in cuts)
         if key not in seen:
             seen.add(key)
-            yield tuple(price_online(c, machine) if asked.online else price_cut(c, machine) for c in cuts)
+            priced = (price_online(c, machine) if asked.online else price_cut(c, machine, asked.layout) for c in cuts)
+            yield tuple(priced)
 
 
 def targets_of(asked: Asked, machine: Machine) -> Iterable[Targets]:

@@ -84,7 +84,7 @@ class Work:
     row_blocks: blocks of rows of matrix instructions in a tile, which consumers can share. members: GPUs that sum, and
     exchanged: what sending one step's payload to one of them would take (a collective's; others have it in `step`).
     grid: of a matrix product. operand_registers: 4-byte registers of a step's operands that were computed and not
-    loaded, beside the accumulators.
+    loaded, beside the accumulators. padding_bytes: what the layout adds to a slot in shared memory.
     """
 
     name: str
@@ -103,6 +103,7 @@ class Work:
     exchanged: Use = Use("link", 0, "send")
     grid: Grid | None = None
     operand_registers: int = 0
+    padding_bytes: int = 0
 
     @cached_property
     def tiles(self) -> int:
@@ -173,7 +174,7 @@ class Choice:
 
     warpgroups: groups of 128 threads that compute one tile together. cluster: CTAs that share operands.
     dma_warps: warps that load, where a schedule has several. splits: parts of a tile's steps, where a schedule adds
-    them up itself; 0 for as many as keep all SMs at work.
+    them up itself; 0 for as many as keep all SMs at work. layout: of operands in shared memory, see smem_layout.
     """
 
     slots: int = 1
@@ -182,3 +183,4 @@ class Choice:
     cluster: int = 1
     dma_warps: int = 1
     splits: int = 0
+    layout: str = "swizzled"

@@ -7,6 +7,7 @@ from gpu_model.machine import Machine
 
 NEEDS = ("cp_async",)
 THROUGH: tuple[Level, ...] = ("l1", "smem")
+ANYWHERE = True
 KIB = 1024
 # 32 threads of 16 bytes each.
 INSTRUCTION_BYTES = 512

@@ -8,6 +8,7 @@ from gpu_model.machine import Machine
 
 NEEDS: tuple[str, ...] = ()
 THROUGH: tuple[Level, ...] = ("l1", "registers", "smem")
+ANYWHERE = True
 
 
 def issue_cycles(machine: Machine, num_bytes: int) -> int:

@@ -7,6 +7,7 @@ from gpu_model.machine import Machine
 
 NEEDS = ("tma",)
 THROUGH: tuple[Level, ...] = ("smem",)
+ANYWHERE = False
 
 
 def issue_cycles(machine: Machine, num_bytes: int) -> int:

@@ -7,6 +7,7 @@ DMA warps of its own. One slot is single buffering, two are double buffering.
 
 from __future__ import annotations
 
+from gpu_model.fit import ring_bytes
 from gpu_model.loader import loader_named
 from gpu_model.machine import Machine
 from gpu_model.occupancy import WARP, WARPGROUP
@@ -58,7 +59,7 @@ def demand(work: Work, choice: Choice, machine: Machine) -> CtaDemand:
         RoleDemand("DMA warps", loading * _sets(choice), held + beside),
         RoleDemand("computing warps", threads, -(-work.accumulators // threads) + beside),
     )
-    smem_bytes = choice.slots * (work.slot_bytes + machine.barrier_bytes) + work.held_bytes
+    smem_bytes = ring_bytes(work, choice, machine)
     return CtaDemand(tuple(sorted(needs, key=lambda role: role.registers)), smem_bytes, barriers=1 + 2 * choice.slots)
 
 

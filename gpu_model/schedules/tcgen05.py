@@ -6,6 +6,7 @@ memory holds two tiles where they are small enough, so that one is finished and 
 
 from __future__ import annotations
 
+from gpu_model.fit import ring_bytes
 from gpu_model.machine import Machine
 from gpu_model.occupancy import WARPGROUP
 from gpu_model.roles import (
@@ -46,8 +47,7 @@ def demand(work: Work, choice: Choice, machine: Machine) -> CtaDemand:
         RoleDemand("loading and issuing warps", WARPGROUP, registers),
         RoleDemand("epilogue", choice.warpgroups * WARPGROUP, registers),
     )
-    smem_bytes = choice.slots * (work.slot_bytes + machine.barrier_bytes) + work.held_bytes
-    return CtaDemand(roles, smem_bytes, tmem_columns=allocated_columns(work, machine))
+    return CtaDemand(roles, ring_bytes(work, choice, machine), tmem_columns=allocated_columns(work, machine))
 
 
 def predict(work: Work, choice: Choice, machine: Machine) -> int:
