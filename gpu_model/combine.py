@@ -28,6 +28,7 @@ class Combine:
     total: Moved
     amounts: Amounts
     predicted_cycles: int
+    tiles: int
 
 
 def choose_parts(asked: Asked, machine: Machine, gap_cycles: int) -> tuple[Chosen, Combine | None]:
@@ -81,4 +82,4 @@ def _combine(split: Chosen, tile: int, machine: Machine) -> Combine:
     choice = Choice(schedule.slot_counts(min(parts, most_slots(work, machine)))[-1])
     loaded, stored = part_bytes * parts * tiles, out_bytes * tiles
     predicted = schedule.predict(work, choice, machine)
-    return Combine(work, choice, Moved(loaded, stored, loaded, stored), step.times(parts * tiles), predicted)
+    return Combine(work, choice, Moved(loaded, stored, loaded, stored), step.times(parts * tiles), predicted, tiles)

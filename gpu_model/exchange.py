@@ -42,10 +42,16 @@ Phases = Callable[[int, Machine], tuple[Phase, ...]]
 
 def sent_bytes(schedule: str, payload_bytes: int, members: int, machine: Machine) -> int:
     """What each GPU sends for an all_reduce, rounded up; in a ring where the schedule is not one of these."""
-    phases = cast("Phases | None", getattr(schedule_named(schedule), "phases", None))
-    if phases is None:
+    phases = phases_of(schedule, members, machine)
+    if not phases:
         return ring_bytes(payload_bytes, members)
-    return ceil(payload_bytes * sum(phase.share for phase in phases(members, machine)))
+    return ceil(payload_bytes * sum(phase.share for phase in phases))
+
+
+def phases_of(schedule: str, members: int, machine: Machine) -> tuple[Phase, ...]:
+    """The phases of a schedule; () where it is not one of these."""
+    phases = cast("Phases | None", getattr(schedule_named(schedule), "phases", None))
+    return () if phases is None else phases(members, machine)
 
 
 def hop_cycles(phase: Phase, machine: Machine) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from gpu_model.asked import Ask
 from gpu_model.call import call_of, combine_call
@@ -12,9 +12,11 @@ from gpu_model.legal import Group
 from gpu_model.machine import Machine
 from gpu_model.operand_types import converted
 from gpu_model.options import options_of
-from gpu_model.policy import kernels, policy_named
+from gpu_model.policy import Policy, kernels, policy_named, together
 from gpu_model.rates import rates
 from gpu_model.schedule import AUTO, check_schedule
+from gpu_model.tasks import page_misfit
+from gpu_model.together import Part, one_call
 from patterns.errors import DoesNotFit, UserError
 from patterns.graph import Block, Graph
 from patterns.plan import Call, LaunchCost, Plan
@@ -46,9 +48,9 @@ def lower(
     # 3. Fuse each block's nodes into kernels.
     fused = [(block, *kernels(graph, block, ask, how)) for block in graph.blocks]
     # 4. Lay each kernel out, and launch it as often as its block is run.
-    laid_out = [_calls(graph, block, group, ask) for block, groups, _ in fused for group in groups]
-    calls = tuple(call for calls, _ in laid_out for call in calls)
-    warnings += [*(warning for _, warned in laid_out for warning in warned), *no_room(graph, calls, machine.hbm_bytes)]
+    parts = tuple(_laid_out(graph, block, groups, ask) for block, groups, _ in fused)
+    calls = (one_call(graph, parts, ask.machine),) if together(how) else tuple(_calls(parts, ask.machine))
+    warnings += [*_misfits(parts, how, machine), *no_room(graph, calls, machine.hbm_bytes)]
     # 5. Together they are the plan.
     return Plan(
         machine=machine.name,
@@ -64,15 +66,27 @@ def lower(
     )
 
 
-def _calls(graph: Graph, block: Block, group: Group, ask: Ask) -> tuple[list[Call], list[str]]:
-    """A kernel's call, and that of the kernel which puts its parts together if it has some; and warnings."""
-    laid_out = lay_out(graph, block, group, ask)
-    asked, chosen, combine, machine = laid_out.asked, laid_out.chosen, laid_out.combine, ask.machine
-    call = call_of(asked.what, block, group, chosen, asked.members, machine)
-    calls = [call]
-    if combine is not None:
-        calls.append(combine_call(f"{asked.what}.combine", block, call, combine, machine))
-    return calls, [str(chosen.misfit)] if chosen.misfit else []
+def _laid_out(graph: Graph, block: Block, groups: tuple[Group, ...], ask: Ask) -> Part:
+    return Part(block, groups, tuple(lay_out(graph, block, group, ask) for group in groups))
+
+
+def _calls(parts: Iterable[Part], machine: Machine) -> Iterator[Call]:
+    """A call for each kernel, and one for the kernel that puts its parts together if it has some."""
+    for part in parts:
+        for group, laid_out in zip(part.groups, part.laid_out, strict=True):
+            asked, combine = laid_out.asked, laid_out.combine
+            call = call_of(asked.what, part.block, group, laid_out.chosen, asked.members, machine)
+            yield call
+            if combine is not None:
+                yield combine_call(f"{asked.what}.combine", part.block, call, combine, machine)
+
+
+def _misfits(parts: Iterable[Part], how: Policy, machine: Machine) -> Iterator[str]:
+    """What does not fit where a machine only warns of it: kernels, and the pages of a megakernel."""
+    pages = page_misfit(machine) if together(how) else None
+    yield from (str(misfit) for misfit in (pages,) if misfit)
+    for part in parts:
+        yield from (str(laid_out.chosen.misfit) for laid_out in part.laid_out if laid_out.chosen.misfit)
 
 
 def _launch_cycles(cost: LaunchCost, machine: Machine) -> tuple[int, int]:

@@ -30,7 +30,8 @@ class Machine:
     where it reads them itself. tile_rows, tile_columns: extents that are tried for a matrix tile.
     tile_k_bytes: an operand's row in one step.
 
-    Loads. load_latency_cycles: from the end of a transfer on the load path to its arrival in shared memory.
+    Loads. load_latency_cycles: from the end of a transfer on the load path to its arrival in shared memory;
+    l2_latency_cycles: of what the L2 holds, for megakernels.
     cp_async_issue_cycles, tma_issue_cycles: paid by the issuing warp for each tile; the first also per KiB.
     smem_write_bytes_per_cycle: from registers into shared memory. hbm_efficiency: share of hbm_bytes_per_s that long
     streams get; applied once, in hbm_achieved_bytes_per_s.
@@ -136,6 +137,7 @@ class Machine:
     tile_start_cycles: int = 0
     most_clusters: tuple[tuple[str, int], ...] = ()
     grid_sync_ps: int = 0
+    l2_latency_cycles: int = 0
     network_efficiency: float = 1.0
     network_peer_cycles: int = 0
     network_barrier_cycles: int = 0

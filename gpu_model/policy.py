@@ -15,7 +15,7 @@ POLICIES = "gpu_model.fusion"
 
 
 class Policy(Protocol):
-    """RANK: how much it fuses; policies are listed by it."""
+    """RANK: how much it fuses; policies are listed by it. Where a file has TOGETHER, all its groups are one kernel."""
 
     RANK: int
 
@@ -31,6 +31,11 @@ def policy_names() -> tuple[str, ...]:
 def policy_named(name: str) -> Policy:
     """The policy `name`. Raises UnknownName."""
     return cast(Policy, load_module(POLICIES, name, "policy"))
+
+
+def together(policy: Policy) -> bool:
+    """Whether all groups of a policy are tasks of one kernel."""
+    return bool(getattr(policy, "TOGETHER", False))
 
 
 def kernels(graph: Graph, block: Block, ask: Ask, policy: Policy) -> tuple[tuple[Group, ...], tuple[Refusal, ...]]:

@@ -33,11 +33,16 @@ def moved(cuts: Sequence[Cut], once: Mapping[str, int], machine: Machine) -> Mov
     """What the tiles of all cuts move. once: bytes of every tensor that is read (see whole_reads)."""
     loaded = sum(cut.loaded_bytes for cut in cuts)
     stored = sum(cut.out_bytes * cut.tiles for cut in cuts)
-    read = sum(once.values())
-    if read > machine.l2_bytes:
-        read = sum(_from_hbm(name, num_bytes, cuts, machine) for name, num_bytes in once.items())
+    read = sum(hbm_reads(cuts, once, machine).values())
     split = any(cut.parts > 1 for cut in cuts)
     return Moved(loaded, stored, read, stored if split else whole_writes([cut.space for cut in cuts]))
+
+
+def hbm_reads(cuts: Sequence[Cut], once: Mapping[str, int], machine: Machine) -> dict[str, int]:
+    """Bytes that come from the HBM, by tensor."""
+    if sum(once.values()) <= machine.l2_bytes:
+        return dict(once)
+    return {name: _from_hbm(name, num_bytes, cuts, machine) for name, num_bytes in once.items()}
 
 
 def _from_hbm(name: str, once: int, cuts: Sequence[Cut], machine: Machine) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -65,10 +66,17 @@ def _run_blocks(graph: Graph, memory: Memory, calls: tuple[Call, ...], done: dic
             if not {node.name for node in block.nodes}.intersection(call.nodes):
                 continue
             for execution in range(block.count):
-                _run_pass(graph, memory, block, (call,), execution)
+                _run_pass(graph, memory, block, (_within(call, block),), execution)
                 memory.carry(block)
             memory.leave(block)
             done[block.name] += block.count
+
+
+def _within(call: Call, block: Block) -> Call:
+    """The part of a call that is in a block: its nodes, and its nests, none of which may hold nodes of two blocks."""
+    names = {node.name for node in block.nodes}
+    nests = tuple(nest for nest in call.tiling.nests if names.issuperset(nest.nodes))
+    return replace(call, tiling=replace(call.tiling, nests=nests))
 
 
 def _run_pass(graph: Graph, memory: Memory, block: Block, calls: tuple[Call, ...], execution: int) -> None:

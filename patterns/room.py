@@ -22,10 +22,10 @@ def between_bytes(graph: Graph, calls: Iterable[Call]) -> Iterator[tuple[Call, i
             readers.setdefault(name, set()).add(node.name)
     seen = graph.results
     passing = {t.name for t in graph.tensors if t.role == "intermediate" and not t.shares} - seen
-    nodes = {block.name: {node.name: node for node in block.nodes} for block in graph.blocks}
+    nodes = {node.name: node for _, node in graph.nodes()}
     for call in calls:
         if call.nodes:
-            handed = _handed_on([nodes[call.block][name] for name in call.nodes], readers) & passing
+            handed = _handed_on([nodes[name] for name in call.nodes], readers) & passing
             yield call, sum(tensor_bytes(graph, name) for name in handed)
 
 
