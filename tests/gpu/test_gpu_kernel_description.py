@@ -236,9 +236,7 @@ def test_what_would_hang_or_compute_something_else_is_refused(changed: dict[str,
 def test_what_does_not_fit_is_refused() -> None:
     with pytest.raises(DoesNotFit, match="needs 160 registers per thread, there is 152; 128 are accumulators"):
         kernel_plan(replace(MATMUL, consumer_registers=152), gemm(128, 64), H100)
-    with pytest.raises(
-        DoesNotFit, match="consumer of kernel matmul does not fit: needs 240 registers per thread"
-    ):
+    with pytest.raises(DoesNotFit, match="consumer of kernel matmul does not fit: needs 240 registers per thread"):
         kernel_plan(replace(MATMUL, consumer_registers=240), gemm(128, 64), H100)
     with pytest.raises(DoesNotFit, match="bytes of shared memory"):
         kernel_plan(replace(MATMUL, pipe_stages=5), gemm(128, 64), H100)

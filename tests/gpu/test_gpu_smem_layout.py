@@ -69,9 +69,7 @@ def test_a_swizzle_only_exchanges_chunks_within_128_bytes() -> None:
 def test_tma_writes_dense_boxes_only() -> None:
     check_layout("padded", "cp_async")
     check_layout("swizzled", "tma")
-    with pytest.raises(
-        UserError, match="tma writes dense boxes, so not the layout padded; it can write plain or"
-    ):
+    with pytest.raises(UserError, match="tma writes dense boxes, so not the layout padded; it can write plain or"):
         check_layout("padded", "tma")
     with pytest.raises(UnknownName, match="did you mean 'swizzled'"):
         check_layout("swizzle", "tma")
