@@ -27,9 +27,9 @@ from gpu_model.roles import (
 )
 from gpu_model.work import Choice, Grid, Use, Work
 from patterns.pipeline.program import Barrier, Channel, Program, Role
-from patterns.pipeline.script import Arrive, Await, Op
+from patterns.pipeline.script import Arrive, Await, Finish, Op, Start
 
-HERE, THERE = "done", "partials"
+HERE, THERE, TAKEN = "done", "partials", "taken"
 # What becomes of a piece's sums: written for another SM, stored as a whole tile, or stored with what others have.
 Ending = Literal["partial", "whole", "gathered"]
 
@@ -125,7 +125,9 @@ def _ending(work: Work, grid: Grid, share: Share, piece: Piece, machine: Machine
         return end_tile(work, grid.wave)
     # Peers have equally many steps where they are late: their sums are written once this SM has its own.
     wait = (Arrive(HERE), Await(THERE), *hand_over(machine)) if share.late else ()
-    gather = loop(piece.peers, needed(grid.taken, grid.added), "peers")
+    taken = grid.taken
+    take = Start(taken.unit, taken.cycles, work.latency_cycles, (), TAKEN, taken.label, taken.counts)
+    gather = loop(piece.peers, (take,), "peers") + loop(piece.peers, (Finish(TAKEN), *needed(grid.added)), "peers")
     return wait + gather + end_tile(work, grid.wave)
 
 
@@ -148,4 +150,6 @@ def _ending_cycles(work: Work, grid: Grid, share: Share, piece: Piece, machine: 
     if piece.ending == "partial":
         return grid.partial.cycles
     wait = grid.partial.cycles + machine.barrier_cycles if share.late and piece.peers else 0
-    return wait + piece.peers * (grid.taken.cycles + grid.added.cycles) + work.end_cycles(grid.wave)
+    slower, faster = max(grid.taken.cycles, grid.added.cycles), min(grid.taken.cycles, grid.added.cycles)
+    gather = work.latency_cycles + piece.peers * slower + faster if piece.peers else 0
+    return wait + gather + work.end_cycles(grid.wave)

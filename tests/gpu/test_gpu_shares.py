@@ -79,9 +79,10 @@ def test_parts_are_rounds_of_their_own() -> None:
 
 @pytest.mark.parametrize("schedule", SHARED)
 def test_adding_up_on_paper(schedule: str) -> None:
-    """1 tile of 8 steps on 4 SMs: 2 steps each, from 10 + 5 on; the others write 16, three times 16 + 4, then 6 + 8."""
+    """1 tile of 8 steps on 4 SMs: 2 steps each, from 10 + 5 on; the others write 16; after 5 three
+    times 16 are there, 4 to add the last; then 6 + 8."""
     work, how = work_of(grid_of(1), 8), schedule_named(schedule)
-    expected = 15 + 2 * 40 + 16 + 3 * 20 + 14
+    expected = 15 + 2 * 40 + 16 + (5 + 3 * 16 + 4) + 14
     choice = Choice(4, "tma")
     assert simulate(how.program(work, choice, UNIT)).total_cycles == expected
     assert how.predict(work, choice, UNIT) == expected
@@ -90,7 +91,7 @@ def test_adding_up_on_paper(schedule: str) -> None:
 def test_tails_and_heads_on_paper() -> None:
     """5 tiles of 4 steps on 4 SMs: 5 each. The second has 3 of tile 1, and 2 of tile 2, which the third one ends."""
     work, how = work_of(grid_of(5), 4), schedule_named("stream_k")
-    expected = 15 + 3 * 40 + 16 + 2 * 40 + (16 + 4) + 14
+    expected = 15 + 3 * 40 + 16 + 2 * 40 + (5 + 16 + 4) + 14
     timeline = simulate(how.program(work, Choice(8, "tma"), UNIT))
     assert timeline.total_cycles == expected == how.predict(work, Choice(8, "tma"), UNIT)
     assert "peers" not in timeline.busy_cycles
