@@ -10,6 +10,7 @@ from gpu_model.machine import Machine
 from gpu_model.roles import needed
 from gpu_model.traffic import Moved
 from gpu_model.work import Use, Wave, Work
+from patterns.errors import DoesNotFit
 from patterns.pipeline.script import (
     Acquire,
     Arrive,
@@ -136,9 +137,13 @@ def cluster_ctas(machine: Machine, size: int) -> int:
     """CTAs that run at once, one an SM, where they come in clusters of `size`: a cluster lies within one GPC.
 
     Where it is known how many clusters of a size are resident, no more clusters are that consist of several such.
+    Raises DoesNotFit where there is room for none.
     """
     clusters = machine.sm_count // size
     for known, most in machine.most_clusters:
         of, rest = divmod(size, int(known))
         clusters = clusters if rest else min(clusters, most // of)
+    if not clusters:
+        help_text = "smaller clusters would fit"
+        raise DoesNotFit(f"a cluster of {size} CTAs", "SMs that lie together", size, machine.sm_count, help_text)
     return clusters * size

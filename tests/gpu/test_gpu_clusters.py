@@ -10,7 +10,7 @@ from gpu_model import Machine, load_machine, lower
 from gpu_model.cluster import cluster_ctas, in_cluster
 from gpu_model.schedule import schedule_named
 from gpu_model.work import Choice, Path, Use, Wave, Work
-from patterns.errors import UserError
+from patterns.errors import DoesNotFit, UserError
 from patterns.library import workload
 from patterns.pipeline.simulate import simulate
 from patterns.pipeline.timeline import Timeline, real_spans
@@ -111,6 +111,11 @@ def test_tiles_without_a_common_operand_go_their_own_ways() -> None:
 def test_residency(machine: Machine, size: int, ctas: int) -> None:
     # Measured: 15 clusters of 8 on an H100, 33 of 4 on a B200; else as many as there are SMs for.
     assert cluster_ctas(machine, size) == ctas
+
+
+def test_a_cluster_that_is_larger_than_the_machine_is_refused() -> None:
+    with pytest.raises(DoesNotFit, match="a cluster of 2 CTAs does not fit: needs 2 SMs that lie together, there is 1"):
+        cluster_ctas(replace(load_machine("h100_sxm"), sm_count=1), 2)
 
 
 def test_sms_that_no_cluster_reaches_cost_time() -> None:
