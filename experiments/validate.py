@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from experiments.validation.family import family_named, family_names
 from experiments.validation.row import Compared, Outcome, Refused, Row
 from experiments.validation.runner import outcomes
 from experiments.validation.sampling import sample
-from experiments.validation.tables import Tables, find_tables
+from experiments.validation.tables import find_tables
 from gpu_model import machine_names
 from patterns.errors import UnknownName, UserError
 
@@ -57,7 +57,7 @@ class Validation:
 def validate(question: Question, progress: Callable[[int, int], None] = lambda done, total: None) -> Validation:
     """Predict the rows that are asked for. `progress` is told how many of all are done. Raises UserErrors."""
     check(question)
-    tables = find_tables(question.folder)
+    tables = find_tables(question.folder, question.gpus or machine_names())
     names = question.families or family_names()
     found = {name: _of_gpus(family_named(name).rows(tables), question.gpus) for name in dict.fromkeys(names)}
     rows = [row for every in found.values() for row in sample(every, question.rows)]
@@ -77,11 +77,6 @@ def check(question: Question) -> None:
     for name in question.gpus:
         if name not in machine_names():
             raise UnknownName("GPU", name, machine_names())
-
-
-def count_rows(tables: Tables) -> Mapping[str, int]:
-    """Rows of every family on machines that there are."""
-    return {name: len(_of_gpus(family_named(name).rows(tables), ())) for name in family_names()}
 
 
 def _of_gpus(rows: Sequence[Row], gpus: tuple[str, ...]) -> list[Row]:

@@ -9,12 +9,14 @@ elements_bf16; gpu, library and phase follow from the file's place and name ther
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
-from experiments.validation.tables import MACHINES, Table, Tables
+from experiments.validation.tables import MACHINES, Columns, Table, Tables
 from patterns.errors import UserError
 
+Number = TypeVar("Number", int, float)
 US_PER_MS = 1000
 # The database's libraries; a table of any other is a team's own.
 DATABASE_LIBRARIES = ("trtllm", "vllm", "sglang")
@@ -65,125 +67,120 @@ class AllReduceSample:
 def gemm_samples(tables: Tables, library: str) -> list[GemmSample]:
     """GEMMs of dtypes that the model has. Of the database's libraries only this one's. Raises UserError."""
     names = ("gpu", "library", "gemm_dtype", "m", "n", "k", "latency_us", "latency")
-    found = _rows(tables.beginning("gemm"), library, names, {})
-    return [_gemm(row) for row in found if row.text("gemm_dtype") in DTYPES]
-
-
-def _gemm(row: _TableRow) -> GemmSample:
-    (gpu, library), dtype = row.place, DTYPES[row.text("gemm_dtype")]
-    return GemmSample(gpu, library, dtype, row.count("m"), row.count("n"), row.count("k"), row.latency_us)
+    samples: list[GemmSample] = []
+    for rows in _tables(tables.beginning("gemm"), library, names, {}, {"gemm_dtype": DTYPES}):
+        dtypes = (DTYPES[text] for text in rows.texts("gemm_dtype"))
+        shape = (rows.counts("m"), rows.counts("n"), rows.counts("k"))
+        samples += map(GemmSample, rows.gpus, rows.libraries, dtypes, *shape, rows.latencies_us)
+    return samples
 
 
 def attention_samples(tables: Tables, library: str, phase: str) -> list[AttentionSample]:
     """Attention in bf16 without a sliding window, its cache in bf16 too, of one phase. Raises UserError."""
     shape = ("batch_size", "isl", "step", "num_heads", "num_key_value_heads", "head_dim")
-    plain = {"attn_dtype": "bfloat16", "kv_cache_dtype": "bfloat16", "window_size": 0}
-    defaults = {"kernel_source": "", "phase": "", **plain}
+    plain = {"attn_dtype": "bfloat16", "kv_cache_dtype": "bfloat16", "window_size": "0"}
+    defaults = {"kernel_source": "", "phase": phase, **plain}
     names = ("gpu", "library", *shape, *defaults, "latency_us", "latency")
-    found = _rows(tables.beginning(f"{phase}_attention", "attention"), library, names, defaults)
-    kept = (row for row in found if row.phase == phase)
-    return [_attention(row) for row in kept if all(row.text(name) == str(value) for name, value in plain.items())]
-
-
-def _attention(row: _TableRow) -> AttentionSample:
-    gpu, library = row.place
-    return AttentionSample(
-        gpu=gpu,
-        library=library,
-        phase=row.phase,
-        batch=row.count("batch_size"),
-        isl=row.count("isl"),
-        step=row.count("step"),
-        heads=row.count("num_heads"),
-        kv_heads=row.count("num_key_value_heads"),
-        head_dim=row.count("head_dim"),
-        kernel=row.text("kernel_source"),
-        latency_us=row.latency_us,
-    )
+    keep = {name: (value,) for name, value in {**plain, "phase": phase}.items()}
+    samples: list[AttentionSample] = []
+    for rows in _tables(tables.beginning(f"{phase}_attention", "attention"), library, names, defaults, keep):
+        batch, isl, step, heads, kv_heads, head_dim = map(rows.counts, shape)
+        kernels, phases = rows.texts("kernel_source"), rows.texts("phase")
+        sizes = (batch, isl, step, heads, kv_heads)
+        samples += map(AttentionSample, rows.gpus, rows.libraries, phases, *sizes, head_dim, kernels, rows.latencies_us)
+    return samples
 
 
 def all_reduce_samples(tables: Tables, library: str) -> list[AllReduceSample]:
-    """Custom all-reduce kernels, replayed in a graph. Raises UserError."""
-    defaults = {"elements_bf16": None, "message_size": None, "backend": "", "allreduce_dtype": "bfloat16"}
+    """Custom all-reduce kernels in bf16. Raises UserError."""
+    defaults = {"elements_bf16": None, "message_size": None, "allreduce_dtype": "bfloat16"}
     names = ("gpu", "library", "num_gpus", *defaults, "latency_us", "latency")
-    found = _rows(tables.beginning("custom_allreduce", "allreduce"), library, names, defaults)
-    kept = (row for row in found if row.text("allreduce_dtype") == "bfloat16")
-    return [_all_reduce(row) for row in kept if not row.text("backend").endswith("eager")]
-
-
-def _all_reduce(row: _TableRow) -> AllReduceSample:
-    gpu, library = row.place
-    elements = row.count(row.first("elements_bf16", "message_size"))
-    return AllReduceSample(gpu, library, row.count("num_gpus"), elements, row.latency_us)
+    keep = {"allreduce_dtype": ("bfloat16",)}
+    samples: list[AllReduceSample] = []
+    for rows in _tables(tables.beginning("custom_allreduce", "allreduce"), library, names, defaults, keep):
+        elements = rows.counts(rows.either("elements_bf16", "message_size"))
+        samples += map(AllReduceSample, rows.gpus, rows.libraries, rows.counts("num_gpus"), elements, rows.latencies_us)
+    return samples
 
 
 @dataclass(frozen=True)
-class _TableRow:
-    """One row of a table, its cells by column."""
+class _Rows:
+    """Rows of one table, by column; `numbers` are their places in the file."""
 
     table: Table
-    number: int
-    cells: Mapping[str, object]
+    numbers: Sequence[int]
+    columns: Columns
 
     @property
-    def place(self) -> tuple[str, str]:
-        """GPU and library, from the file's place or from the row."""
-        gpu = self.table.gpu or self.text("gpu")
-        library = f"{self.table.library} {self.table.version}" if self.table.library else self.text("library")
-        return MACHINES.get(gpu, gpu), library
+    def gpus(self) -> list[str]:
+        """From the file's place or from the rows."""
+        if self.table.gpu:
+            return [self.table.gpu] * len(self.numbers)
+        return [MACHINES.get(gpu, gpu) for gpu in self.texts("gpu")]
 
     @property
-    def phase(self) -> str:
-        """context or generation."""
-        return self.text("phase") or self.table.path.name.partition("_")[0]
+    def libraries(self) -> list[str]:
+        """From the file's place or from the rows, with the version."""
+        if self.table.library:
+            return [f"{self.table.library} {self.table.version}"] * len(self.numbers)
+        return self.texts("library")
 
     @property
-    def latency_us(self) -> float:
-        """Microseconds, from whichever column has it."""
-        name = self.first("latency_us", "latency")
-        latency = self._number(name, float)
-        if not latency > 0:
-            raise self._wrong(name, "more than 0")
-        return latency * (US_PER_MS if name == "latency" else 1)
+    def latencies_us(self) -> list[float]:
+        """Microseconds, from whichever column has them. Raises UserError."""
+        name = self.either("latency_us", "latency")
+        unit = 1 if name == "latency_us" else US_PER_MS
+        return [latency * unit for latency in self._numbers(name, float, 0, "more than 0")]
 
-    def first(self, *names: str) -> str:
+    def either(self, *names: str) -> str:
         """The first of these columns that has something. Raises UserError."""
-        for name in names:
-            if self.cells[name] not in (None, ""):
-                return name
-        raise UserError(f"{self.table.path} has no column {' or '.join(names)}")
+        found = [name for name in names if any(cell not in (None, "") for cell in self.columns[name])]
+        if self.numbers and not found:
+            raise UserError(f"{self.table.path} has no column {' or '.join(names)}")
+        return (*found, *names)[0]
 
-    def count(self, name: str) -> int:
-        """A whole number. Raises UserError."""
-        return int(self._number(name, int))
+    def texts(self, name: str) -> list[str]:
+        """Cells as texts."""
+        return ["" if cell is None else str(cell) for cell in self.columns[name]]
 
-    def text(self, name: str) -> str:
-        """A cell as text."""
-        cell = self.cells[name]
-        return "" if cell is None else str(cell)
+    def counts(self, name: str) -> list[int]:
+        """Whole numbers that are not negative. Raises UserError."""
+        return self._numbers(name, int, -1, "a whole number")
 
-    def _number(self, name: str, kind: type[int] | type[float]) -> float:
-        try:
-            return kind(self.text(name))
-        except ValueError:
-            raise self._wrong(name, "a whole number" if kind is int else "a number") from None
+    def _numbers(self, name: str, kind: Callable[[str], Number], above: int, due: str) -> list[Number]:
+        numbers = []
+        for place, cell in zip(self.numbers, self.columns[name], strict=True):
+            try:
+                number = kind(cell)  # type: ignore[arg-type]
+            except (TypeError, ValueError):
+                raise self._wrong(place, name, cell, due) from None
+            if not number > above:
+                raise self._wrong(place, name, cell, due)
+            numbers.append(number)
+        return numbers
 
-    def _wrong(self, name: str, due: str) -> UserError:
-        row = self.number + 2
-        return UserError(f"{self.table.path}: row {row}: {name} must be {due}, is {self.text(name)!r}")
+    def _wrong(self, place: int, name: str, cell: object, due: str) -> UserError:
+        return UserError(f"{self.table.path}: row {place + 2}: {name} must be {due}, is {cell!r}")
 
 
-def _rows(
-    tables: Sequence[Table], library: str, names: Sequence[str], defaults: Mapping[str, object]
-) -> Iterator[_TableRow]:
-    """Rows of one of the database's libraries, and of all that are not the database's."""
+def _tables(
+    tables: Sequence[Table],
+    library: str,
+    names: Sequence[str],
+    defaults: Mapping[str, object],
+    keep: Mapping[str, Collection[str]],
+) -> Iterator[_Rows]:
+    """Rows of one of the database's libraries, and of all that are not the database's. keep: cells, by column."""
     for table in tables:
         if table.library in DATABASE_LIBRARIES and table.library != library:
             continue
         placed: Mapping[str, object] = {"gpu": table.gpu, "library": table.library} if table.gpu else {}
         columns = table.columns(names, {"latency_us": None, "latency": None, **placed, **defaults})
-        for number, cells in enumerate(zip(*columns.values(), strict=True)):
-            row = _TableRow(table, number, dict(zip(columns, cells, strict=True)))
-            named = row.place[1].partition(" ")[0]
-            if named == library or named not in DATABASE_LIBRARIES:
-                yield row
+        others = tuple(name for name in DATABASE_LIBRARIES if name != library)
+        numbers = [
+            number
+            for number, cells in enumerate(zip(columns["library"], *(columns[name] for name in keep), strict=True))
+            if not str(cells[0]).startswith(others)
+            and all(str(cell) in kept for cell, kept in zip(cells[1:], keep.values(), strict=True))
+        ]
+        yield _Rows(table, numbers, {name: [cells[n] for n in numbers] for name, cells in columns.items()})

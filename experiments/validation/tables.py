@@ -46,14 +46,16 @@ class Table:
 
 @dataclass(frozen=True)
 class Tables:
-    """Every table that was found. where: for people; '' if there are none."""
+    """Every table that was found. where: for people; '' if there are none. gpus: only of these, () for all."""
 
     found: tuple[Table, ...] = ()
     where: str = ""
+    gpus: tuple[str, ...] = ()
 
     def beginning(self, *stems: str) -> list[Table]:
         """Tables whose file's name begins so; of a library's versions for one GPU only the newest."""
-        named = [table for table in self.found if table.path.name.startswith(stems)]
+        wanted = ("", *self.gpus)
+        named = [t for t in self.found if t.path.name.startswith(stems) and (not self.gpus or t.gpu in wanted)]
         newest: dict[tuple[str, str, str], Table] = {}
         for table in named:
             key = (table.path.name, table.gpu, table.library) if table.version else (str(table.path), "", "")
@@ -62,20 +64,23 @@ class Tables:
         return [table for table in named if table in newest.values()]
 
 
-def find_tables(folder: Path | None) -> Tables:
-    """The tables in a folder, or of the installed database; none if it is not installed. Raises UserError."""
+def find_tables(folder: Path | None, gpus: tuple[str, ...] = ()) -> Tables:
+    """The tables in a folder, or of the installed database; none if it is not installed. Raises UserError.
+
+    gpus: of these, () for all; a table whose place does not tell its GPU is kept.
+    """
     if folder is not None:
         if not folder.is_dir():
             raise UserError(f"there is no folder {folder}: --aiconfigurator names one with Parquet or CSV tables")
         found = tuple(_tables(folder))
         if not found:
             raise UserError(f"{folder} holds no .parquet and no .csv file")
-        return Tables(found, str(folder))
+        return Tables(found, str(folder), gpus)
     installed = find_spec(PACKAGE)
     if installed is None or not installed.submodule_search_locations:
         return Tables()
     systems = Path(next(iter(installed.submodule_search_locations))) / "systems"
-    return Tables(tuple(_tables(systems)), f"the installed package {PACKAGE}")
+    return Tables(tuple(_tables(systems)), f"the installed package {PACKAGE}", gpus)
 
 
 def _tables(folder: Path) -> Iterator[Table]:

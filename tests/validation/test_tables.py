@@ -72,7 +72,7 @@ def test_attention_by_phase_without_windows_and_narrow_caches(tmp_path: Path) ->
 
 
 def test_an_all_reduce_of_the_database_counts_elements(tmp_path: Path) -> None:
-    text = "allreduce_dtype,num_gpus,message_size,latency,backend\nbfloat16,8,4096,0.005,x\nbfloat16,8,64,1,y_eager\n"
+    text = "allreduce_dtype,num_gpus,message_size,latency\nbfloat16,8,4096,0.005\nfp8,8,64,1\n"
     tables = find_tables(write(tmp_path, "h100_sxm/comm/trtllm/1/custom_allreduce_perf.csv", text))
     (sample,) = all_reduce_samples(tables, "trtllm")
     assert (sample.members, sample.elements, sample.latency_us) == (8, 4096, 5.0)
