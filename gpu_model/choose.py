@@ -16,6 +16,7 @@ from gpu_model.online import work_of_online
 from gpu_model.options import Options
 from gpu_model.schedule import (
     Schedule,
+    by_tasks,
     cluster_sizes,
     dma_warp_counts,
     fixed_of,
@@ -26,6 +27,7 @@ from gpu_model.schedule import (
 from gpu_model.smem_layout import check_layout, padding_bytes
 from gpu_model.tile import SMALLEST, Targets, cuttings, targets_of
 from gpu_model.traffic import Moved, moved
+from gpu_model.warp_tasks import with_tasks
 from gpu_model.work import Choice, Work
 from patterns.errors import DoesNotFit
 
@@ -89,6 +91,7 @@ def _scheduled(asked: Asked, cuts: tuple[Priced, ...], machine: Machine) -> Iter
         schedule = schedule_named(name)
         cluster = fixed_of(name, "cluster", asked.fixed.cluster, cluster_sizes(schedule))
         work = alone if cluster == 1 else _clustered(asked, cuts, total, machine, cluster, splits_shared(schedule))
+        work = with_tasks(work, cuts, machine) if by_tasks(schedule) else work
         moves = total if cluster == 1 else moved_in_cluster(total, alone, cluster)
         for choice in _choices(asked, work, name, schedule, machine):
             choice, why = _least_warpgroups(asked, work, schedule, replace(choice, cluster=cluster), machine)

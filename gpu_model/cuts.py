@@ -191,7 +191,7 @@ def price_cut(cut: Cut, machine: Machine, layout: str = USUAL) -> Priced:
     step: list[Amounts] = []
     finish = Amounts(vector_ops=_conversions(cut))
     for node in cut.space.nodes:
-        amounts = _amounts(cut, node, machine, layout)
+        amounts = amounts_of(cut, node, machine, layout)
         if not cut.in_step(node):
             finish += amounts
         elif not step or (amounts.matrix_cycles and step[-1] != Amounts()):
@@ -201,7 +201,8 @@ def price_cut(cut: Cut, machine: Machine, layout: str = USUAL) -> Priced:
     return Priced(cut, tuple(step), finish)
 
 
-def _amounts(cut: Cut, node: Node, machine: Machine, layout: str) -> Amounts:
+def amounts_of(cut: Cut, node: Node, machine: Machine, layout: str = USUAL) -> Amounts:
+    """What one node of a tile asks, in every step or once a tile."""
     demand = node_demand(cut.space.graph, node, cut.sizes)
     product = next((p for p in cut.space.products if p.node == node.name), None)
     issued = mma_of(cut, product, machine, layout) if product else Mma(0, 0)

@@ -25,7 +25,8 @@ class Schedule(Protocol):
     NEEDS: features of the machine that it cannot do without. LOADERS: those it can use, the usual one first.
     WARPGROUPS: numbers of computing warpgroups that it can have, fewest first. Where a file has CLUSTERS (sizes of a
     cluster of CTAs) or DMA_WARPS (warps that only load), these can be fixed too; the first is the usual one.
-    SPLITS_SHARED: each CTA of a cluster keeps only its part of the operand that they have in common.
+    SPLITS_SHARED: each CTA of a cluster keeps only its part of the operand that they have in common. BY_TASKS: it needs
+    the nodes of a kernel one by one.
     """
 
     SERVES: tuple[Job, ...]
@@ -65,6 +66,11 @@ def cluster_sizes(schedule: Schedule) -> tuple[int, ...]:
 def splits_shared(schedule: Schedule) -> bool:
     """Whether the CTAs of a cluster keep parts of their common operand."""
     return bool(getattr(schedule, "SPLITS_SHARED", False))
+
+
+def by_tasks(schedule: Schedule) -> bool:
+    """Whether a schedule gives the nodes of a kernel to warps."""
+    return bool(getattr(schedule, "BY_TASKS", False))
 
 
 def dma_warp_counts(schedule: Schedule) -> tuple[int, ...]:

@@ -74,6 +74,31 @@ class Grid:
 
 
 @dataclass(frozen=True)
+class Task:
+    """One node of a kernel as one warp runs it, for all points of a tile's step; `ends`: once, at the tile's end.
+
+    uses: of the warp's sub-partition. reads: tasks whose results it needs; a result has `result_bytes`. loads: whether
+    it reads what the step loaded. stores: whether its result leaves. values: names of what a thread holds a value of.
+    constants: registers of a thread, by the tensor that stays in them from tile to tile.
+    """
+
+    name: str
+    uses: tuple[Use, ...]
+    reads: tuple[str, ...] = ()
+    result_bytes: int = 0
+    values: tuple[str, ...] = ()
+    constants: tuple[tuple[str, int], ...] = ()
+    loads: bool = False
+    stores: bool = False
+    ends: bool = False
+
+    @property
+    def cycles(self) -> int:
+        """Its uses one after another."""
+        return sum(use.cycles for use in self.uses)
+
+
+@dataclass(frozen=True)
 class Work:
     """The SM with the most tiles. Each tile is, `steps` times: load a slot of `slot_bytes`, then the `step` uses;
     after its last step the `finish` uses, then one store.
@@ -85,6 +110,7 @@ class Work:
     exchanged: what sending one step's payload to one of them would take (a collective's; others have it in `step`).
     grid: of a matrix product. operand_registers: 4-byte registers of a step's operands that were computed and not
     loaded, beside the accumulators. padding_bytes: what the layout adds to a slot in shared memory.
+    tasks: of a kernel whose schedule gives its nodes to warps.
     """
 
     name: str
@@ -104,6 +130,7 @@ class Work:
     grid: Grid | None = None
     operand_registers: int = 0
     padding_bytes: int = 0
+    tasks: tuple[Task, ...] = ()
 
     @cached_property
     def tiles(self) -> int:
