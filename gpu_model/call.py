@@ -11,6 +11,7 @@ from gpu_model.cuts import PARTIAL_BYTES, Amounts, Cut
 from gpu_model.exchange import sent_bytes
 from gpu_model.legal import Group
 from gpu_model.machine import Machine
+from gpu_model.resident import program
 from gpu_model.schedule import STREAMING, partial_tiles, schedule_named
 from gpu_model.smem_layout import USUAL
 from gpu_model.traffic import Moved
@@ -84,12 +85,13 @@ def tiling_of(cuts: Sequence[Cut], online: Sequence[str]) -> Tiling:
 
 
 def _program(name: str, work: Work, schedule: str, choice: Choice, machine: Machine) -> Program:
-    return schedule_named(schedule).program(work.named(name), choice, machine)
+    return program(schedule_named(schedule), work.named(name), choice, machine)
 
 
 def _described(schedule: str, choice: Choice) -> str:
     special = f", clusters of {choice.cluster}" if choice.cluster > 1 else ""
     special += f", {choice.dma_warps} DMA warps" if choice.dma_warps > 1 else ""
+    special += f", {choice.ctas} CTAs on an SM" if choice.ctas > 1 else ""
     special += f", {choice.layout} operands" if choice.layout != USUAL else ""
     return f"{schedule} ({choice.slots} slots, {choice.loader}{special})"
 

@@ -14,6 +14,7 @@ from gpu_model.loader import usable_loaders
 from gpu_model.machine import Machine
 from gpu_model.online import work_of_online
 from gpu_model.options import Options
+from gpu_model.resident import predicted, with_ctas
 from gpu_model.schedule import (
     Schedule,
     by_tasks,
@@ -95,7 +96,8 @@ def _scheduled(asked: Asked, cuts: tuple[Priced, ...], machine: Machine) -> Iter
         moves = total if cluster == 1 else moved_in_cluster(total, alone, cluster)
         for choice in _choices(asked, work, name, schedule, machine):
             choice, why = _least_warpgroups(asked, work, schedule, replace(choice, cluster=cluster), machine)
-            yield Chosen(cuts, moves, work, name, choice, schedule.predict(work, choice, machine), why)
+            choice, why = with_ctas(asked.what, asked.fixed.ctas, work, schedule, choice, why, machine)
+            yield Chosen(cuts, moves, work, name, choice, predicted(schedule, work, choice, machine), why)
 
 
 def _laid_in_smem(work: Work, cuts: tuple[Priced, ...], asked: Asked) -> Work:

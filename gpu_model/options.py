@@ -22,6 +22,7 @@ class Options:
     cluster: int | None = None
     dma_warps: int | None = None
     layout: str | None = None
+    ctas: int | None = None
 
 
 OPTION_NAMES = (
@@ -36,6 +37,7 @@ OPTION_NAMES = (
     "cluster",
     "dma_warps",
     "layout",
+    "ctas",
 )
 
 

@@ -27,6 +27,8 @@ class Schedule(Protocol):
     cluster of CTAs) or DMA_WARPS (warps that only load), these can be fixed too; the first is the usual one.
     SPLITS_SHARED: each CTA of a cluster keeps only its part of the operand that they have in common. BY_TASKS: it needs
     the nodes of a kernel one by one.
+    RESIDENT, where a file has it: its CTAs end with their tiles, and an SM runs as many as fit (see resident).
+    SPLITS_SHARED: each CTA of a cluster keeps only its part of the operand that they have in common.
     """
 
     SERVES: tuple[Job, ...]

@@ -202,6 +202,7 @@ class Choice:
     warpgroups: groups of 128 threads that compute one tile together. cluster: CTAs that share operands.
     dma_warps: warps that load, where a schedule has several. splits: parts of a tile's steps, where a schedule adds
     them up itself; 0 for as many as keep all SMs at work. layout: of operands in shared memory, see smem_layout.
+    ctas: that are on an SM at once, see resident.
     """
 
     slots: int = 1
@@ -211,3 +212,4 @@ class Choice:
     dma_warps: int = 1
     splits: int = 0
     layout: str = "swizzled"
+    ctas: int = 1

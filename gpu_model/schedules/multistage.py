@@ -25,6 +25,7 @@ LOADERS = ("cp_async", "tma")
 SERVES: tuple[Job, ...] = ("mm",)
 NEEDS: tuple[str, ...] = ()
 AUTO = True
+RESIDENT = True
 WARPGROUPS = (1, 2)
 
 

@@ -30,6 +30,7 @@ LOADERS = ("registers",)
 SERVES: tuple[Job, ...] = ("mm",)
 NEEDS: tuple[str, ...] = ()
 AUTO = True
+RESIDENT = True
 WARPGROUPS = (1, 2)
 
 

@@ -30,6 +30,7 @@ LOADERS = ("cp_async", "tma", "registers")
 SERVES: tuple[Job, ...] = ("mm",)
 NEEDS: tuple[str, ...] = ()
 AUTO = True
+RESIDENT = True
 WARPGROUPS = (1, 2)
 
 

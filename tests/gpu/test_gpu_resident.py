@@ -1,0 +1,110 @@
+"""Thread-level parallelism: CTAs that share an SM, where they hide latency and where they cannot."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpu_model import load_machine, lower
+from gpu_model.resident import predicted, program, shares
+from gpu_model.schedule import schedule_named
+from gpu_model.work import Choice, Use, Wave, Work
+from patterns.errors import DoesNotFit
+from patterns.library import workload
+from patterns.pipeline.simulate import simulate
+from patterns.plan import Call
+
+# The lecture's SM, which refuses what does not fit: 64 B/cycle, 700 cycles of latency, 100 to issue a tile's load.
+SM = replace(load_machine("lecture_sm"), fit="refuse")
+GRAPH = workload("gemm", overrides={"m": 2048, "n": 512, "k": 4096})
+
+
+def kernel(rows: int, columns: int, ctas: int | None = None, schedule: str = "synchronous") -> Call:
+    options: dict[str, int | str] = {"tile_m": rows, "tile_n": columns, "loader": "cp_async"}
+    (call,) = lower(GRAPH, SM, schedule=schedule, options={**options, **({"ctas": ctas} if ctas else {})}).calls
+    return call
+
+
+def busy(call: Call, unit: str) -> float:
+    run = simulate(call.program)
+    return run.busy_cycles[unit] / run.total_cycles
+
+
+def test_one_cta_waits_for_every_load() -> None:
+    # 100 to issue, 256 to transfer 16 KiB, 700 of latency, 128 of products: 1,184 cycles a step.
+    assert busy(kernel(64, 64, 1), "load") == pytest.approx(256 / 1184, rel=0.02)
+    assert busy(kernel(128, 256, 1), "tc") == pytest.approx(0.392, abs=0.005)
+
+
+def test_small_tiles_with_many_ctas_hide_700_cycles() -> None:
+    # 1,184 / 256: from five CTAs on the load path never stops, and no latency is left to see.
+    shares_of_load = [busy(kernel(64, 64, ctas), "load") for ctas in (1, 2, 4, 5, 8)]
+    assert shares_of_load == sorted(shares_of_load)
+    assert shares_of_load[2] < 0.9
+    assert min(shares_of_load[3:]) > 0.98
+    # But half of the time of the tensor cores is lost: a small tile moves too many bytes for its products.
+    assert busy(kernel(64, 64, 8), "tc") == pytest.approx(0.5, abs=0.01)
+
+
+def test_a_large_tile_has_no_second_cta_and_hides_nothing() -> None:
+    with pytest.raises(DoesNotFit, match="needs 2 CTAs on an SM, there is 1; registers limit them"):
+        kernel(128, 256, 2)
+    assert "CTAs" not in kernel(128, 256).schedule
+    assert busy(kernel(128, 256), "tc") < 0.4
+    # Between them: three CTAs of 128 x 128 fit, and hide most.
+    assert "3 CTAs on an SM" in kernel(128, 128).schedule
+    assert busy(kernel(128, 128), "tc") == pytest.approx(0.81, abs=0.02)
+
+
+def test_an_sm_runs_as_many_ctas_as_fit_and_no_more_than_tiles() -> None:
+    assert "8 CTAs on an SM" in kernel(64, 64).schedule
+    small = workload("gemm", overrides={"m": 128, "n": 64, "k": 4096})
+    (call,) = lower(small, SM, schedule="synchronous", options={"tile_m": 64, "tile_n": 64}).calls
+    assert "2 CTAs on an SM" in call.schedule
+
+
+@pytest.mark.parametrize("schedule", ["synchronous", "register_double_buffer", "multistage"])
+def test_the_lectures_single_tile_is_alone(schedule: str) -> None:
+    one = workload("gemm", overrides={"m": 128, "n": 256, "k": 4096})
+    (call,) = lower(one, load_machine("lecture_sm"), schedule=schedule).calls
+    assert "CTAs" not in call.schedule
+
+
+def test_ctas_share_units_and_the_four_schedulers() -> None:
+    found = kernel(64, 64, 4).program
+    lanes = {unit.name: unit.lanes for unit in found.units}
+    # Four warps of a CTA have all four schedulers, so one CTA at a time issues.
+    assert lanes["tc"] == lanes["load"] == lanes["issue"] == 1
+    assert [role.name for role in found.roles] == ["cta.0", "cta.1", "cta.2", "cta.3"]
+    assert [channel.name for channel in found.channels] == ["ring.0", "ring.1", "ring.2", "ring.3"]
+    assert {unit.name: unit.lanes for unit in kernel(64, 64, 1).program.units}["issue"] == 4
+
+
+@given(st.integers(0, 9), st.integers(1, 9), st.integers(1, 8))
+def test_every_tile_is_dealt_out_once(full: int, rest: int, ctas: int) -> None:
+    load, store = Use("load", 1, "load"), Use("store", 1, "store")
+    waves = tuple(Wave(tiles, load, replace(store, cycles=n)) for n, tiles in enumerate((full, rest)) if tiles)
+    work = Work("k", waves, 1, 1024, (), (), 0)
+    dealt = shares(work, ctas)
+    assert sum(share.tiles for share in dealt) == full + rest
+    assert len(dealt) == min(ctas, full + rest)
+    most = max(share.tiles for share in dealt)
+    assert most - min(share.tiles for share in dealt) <= 1
+
+
+@pytest.mark.parametrize("name", ["synchronous", "multistage"])
+@pytest.mark.parametrize("ctas", [1, 2, 3, 4, 6, 8])
+@pytest.mark.parametrize("mma_cycles", [64, 128, 512])
+def test_the_prediction_is_near_the_simulation(name: str, ctas: int, mma_cycles: int) -> None:
+    load, store = Use("load", 256, "load"), Use("store", 300, "store")
+    step = (Use("tc", mma_cycles, "mma"),)
+    work = Work(
+        "k", (Wave(24, load, store),), 32, 16_384, step, (Use("vector", 64, "convert"),), 700, accumulators=4096
+    )
+    choice = Choice(slots=1 if name == "synchronous" else 3, loader="cp_async", ctas=ctas)
+    schedule = schedule_named(name)
+    run = simulate(program(schedule, work, choice, SM))
+    assert predicted(schedule, work, choice, SM) == pytest.approx(run.total_cycles, rel=0.12)
