@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from gpu_model.asked import Ask
+from gpu_model.smallest import why_no_tile
 from gpu_model.space import spaces_of
 from patterns.graph import Block, Graph, Node
 from patterns.kind import has
@@ -123,10 +124,13 @@ class Grouping:
 
     def together(self, parts: Iterable[Group], reason: str, online: tuple[str, ...] = ()) -> Group:
         """The parts as one group, legal or not."""
+        return self.made_of((node for part in self._current(parts) for node in part.nodes), reason, online)
+
+    def made_of(self, nodes: Iterable[Node], reason: str, online: tuple[str, ...] = ()) -> Group:
+        """Nodes of the block as one group, legal or not."""
         position = self.edges.position
-        found = (node for part in self._current(parts) for node in part.nodes)
-        nodes = tuple(sorted(found, key=lambda node: position[node.name]))
-        return Group(nodes, reason, online, self.edges.inside(nodes))
+        found = tuple(sorted(nodes, key=lambda node: position[node.name]))
+        return Group(found, reason, online, self.edges.inside(found))
 
     def settled(self, group: Group, why: str) -> Grouping:
         """With the group; with a refusal more where there is a reason against it."""
@@ -163,17 +167,10 @@ class Grouping:
 
     def misfit(self, group: Group) -> str:
         """Why the working set of a group's smallest tile does not fit, '' if it does."""
-        available = self.ask.machine.smem_bytes_per_cta
         if all(has(node, "elementwise") for node in group.nodes):
             return ""  # one element of each operand
-        for space in spaces_of(self.graph, group.nodes, group.inside, group.online):
-            needed = space.least_bytes()
-            if needed + self.ask.machine.barrier_bytes > available:
-                return (
-                    f"its smallest tile has {needed:,} bytes with {', '.join(space.whole_dims) or 'nothing'} whole, "
-                    f"and shared memory holds {available:,}"
-                )
-        return ""
+        spaces = spaces_of(self.graph, group.nodes, group.inside, group.online)
+        return next(filter(None, (why_no_tile(space, self.ask.machine) for space in spaces)), "")
 
     def way_back(self, group: Group) -> tuple[str, ...]:
         """A path of nodes that leaves the group and enters it again, () if there is none. Other groups are one step."""

@@ -107,8 +107,15 @@ class Space:
 
     def least_bytes(self) -> int:
         """Shared memory of the smallest tile: one point of every dim that may be cut."""
-        tile = {**self.sizes, **dict.fromkeys((*self.free, *self.stepped), 1)}
-        return sum(access.num_bytes(tile) for access in self.reads)
+        return sum(access.num_bytes(self._least) for access in self.reads)
+
+    def least_accumulators(self) -> int:
+        """Sums of matrix products in the smallest tile."""
+        return sum(points((*p.batch, *p.rows, *p.columns), self._least) for p in self.products)
+
+    @cached_property
+    def _least(self) -> Sizes:
+        return {**self.sizes, **dict.fromkeys((*self.free, *self.stepped), 1)}
 
 
 def steps_of(loop: Tile, sizes: Sizes) -> int:

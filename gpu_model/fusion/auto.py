@@ -1,0 +1,41 @@
+"""Fusion where it is predicted to pay: of the legal groups of neighbours, the cheapest set that covers a block.
+
+Neighbours are taken in the order of the block and in the orders that other policies run their kernels in, so that
+products of one input are side by side, and every kernel of theirs is a candidate. Dynamic programming over each order
+finds the cheapest cut; then kernels of which one needs the other are joined while that pays. Every pair that is left
+apart has its reason.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gpu_model.apart import join_what_pays
+from gpu_model.fusion import epilogue, library, operator
+from gpu_model.legal import Grouping
+from gpu_model.partition import cheapest, orders
+from gpu_model.worth import Worth, Worths, device_time, pace
+
+RANK = 4
+OTHERS = (library, epilogue, operator)
+
+
+def fuse(grouping: Grouping) -> Grouping:
+    """The cheapest predicted of what the other policies do and what neighbours allow; never dearer than any of them."""
+    worths = Worths(grouping)
+    known = [grouping, *(policy.fuse(grouping) for policy in OTHERS)]
+    weights = (device_time, pace) if grouping.ask.host_cycles else (device_time,)
+    found = [cheapest(order, known, worths, weigh) for order in orders(known) for weigh in weights]
+    best = min((*found, *known), key=lambda candidate: _rank(worths.total(candidate.groups())))
+    in_parts = library.join_attention(operator.read_as_strides(grouping)).refused
+    weigh = pace if _waits_for_host(best, worths) else device_time
+    return join_what_pays(replace(best, refused=in_parts), worths, weigh)
+
+
+def _rank(worth: Worth | None) -> tuple[bool, int, int]:
+    return (True, 0, 0) if worth is None else (False, worth.time_ps, worth.device_ps)
+
+
+def _waits_for_host(grouping: Grouping, worths: Worths) -> bool:
+    worth = worths.total(grouping.groups())
+    return worth is not None and worth.host_ps > worth.device_ps

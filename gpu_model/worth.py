@@ -1,0 +1,97 @@
+"""What kernels are predicted to take, gaps included: what a policy goes by that fuses where it pays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from gpu_model.layout import lay_out
+from gpu_model.legal import Group, Grouping
+from patterns.errors import DoesNotFit
+from patterns.graph import Graph
+from patterns.units import ticks
+
+
+@dataclass(frozen=True)
+class Worth:
+    """Time of kernels, in ps. device_ps: running, and the gaps between them. host_ps: launching them."""
+
+    device_ps: int = 0
+    host_ps: int = 0
+
+    def __add__(self, other: Worth) -> Worth:
+        return Worth(self.device_ps + other.device_ps, self.host_ps + other.host_ps)
+
+    @property
+    def time_ps(self) -> int:
+        """Of many kernels: the host runs ahead, so that the slower of the two sets the pace."""
+        return max(self.device_ps, self.host_ps)
+
+
+def device_time(worth: Worth) -> int:
+    """What counts where the device sets the pace, in ps."""
+    return worth.device_ps
+
+
+def pace(worth: Worth) -> int:
+    """What counts where the host sets the pace, in ps: of every kernel the slower of launching and running it."""
+    return worth.time_ps
+
+
+@dataclass
+class Worths:
+    """Worth of groups, each sort of kernel laid out once: groups that differ in names only are of one sort."""
+
+    grouping: Grouping
+    of_sort: dict[object, Worth | None] = field(default_factory=dict)
+    of_names: dict[tuple[object, ...], Worth | None] = field(default_factory=dict)
+
+    def of(self, group: Group) -> Worth | None:
+        """None where no tile fits."""
+        names = (group.names, group.online)
+        if names not in self.of_names:
+            sort = sort_of(self.grouping.graph, group)
+            if sort not in self.of_sort:
+                self.of_sort[sort] = self._predicted(group)
+            self.of_names[names] = self.of_sort[sort]
+        return self.of_names[names]
+
+    def total(self, groups: Iterable[Group]) -> Worth | None:
+        """Of several kernels, None where one does not fit."""
+        found = [self.of(group) for group in groups]
+        return None if None in found else sum((w for w in found if w is not None), Worth())
+
+    def _predicted(self, group: Group) -> Worth | None:
+        ask = self.grouping.ask
+        if len(group.nodes) > 1 and self.grouping.misfit(group):
+            return None
+        try:
+            laid_out = lay_out(self.grouping.graph, self.grouping.edges.block, group, ask)
+        except DoesNotFit:
+            return None
+        cycles = laid_out.predicted_cycles + laid_out.launches * ask.gap_cycles
+        host = laid_out.launches * ask.host_cycles
+        return Worth(ticks(cycles, ask.machine.clock_hz), ticks(host, ask.machine.clock_hz))
+
+
+def sort_of(graph: Graph, group: Group) -> object:
+    """Equal for groups whose nodes, tensors and dims differ in names only, in the order of their first use."""
+    dims: dict[str, int] = {}
+    tensors: dict[str, int] = {}
+    nodes = []
+    for node in group.nodes:
+        names = (*node.reads, node.writes)
+        for name in names:
+            tensors.setdefault(name, len(tensors))
+            tensors.setdefault(graph.tensor_named[name].shares or name, len(tensors))
+            for dim in graph.tensor_named[name].dims:
+                dims.setdefault(dim, len(dims))
+        used = tuple(dims.get(dim, dim) for dim in (*node.over, node.along))
+        nodes.append((node.kind, node.fn, node.arguments, used, tuple(tensors[name] for name in names)))
+    described = tuple(
+        (tensor.dtype, tensors[tensor.shares or name], name in group.inside, tuple(dims[dim] for dim in tensor.dims))
+        for name in tensors
+        for tensor in [graph.tensor_named[name]]
+    )
+    sizes = tuple(graph.sizes[dim] for dim in dims)
+    return tuple(nodes), described, sizes, tuple(dims.get(dim, dim) for dim in group.online)
