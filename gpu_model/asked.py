@@ -20,7 +20,11 @@ from patterns.kind import has
 
 @dataclass(frozen=True)
 class Chosen:
-    """A kernel as it will run: its tiles, its schedule, and what it is predicted to take."""
+    """A kernel as it will run: its tiles, its schedule, and what it is predicted to take.
+
+    machine: at the kernel's own clock and with its own ramp. predicted_cycles: of the clock that was asked about, so
+    that kernels of different clocks compare.
+    """
 
     cuts: tuple[Priced, ...]
     total: Moved
@@ -28,6 +32,7 @@ class Chosen:
     schedule: str
     choice: Choice
     predicted_cycles: int
+    machine: Machine
     misfit: DoesNotFit | None = None
 
     @property

@@ -33,8 +33,8 @@ def call_of(name: str, block: Block, group: Group, chosen: Chosen, members: int,
         block=block.name,
         nodes=tuple(node.name for cut in cuts for node in cut.space.nodes),
         tiling=tiling_of(cuts, group.online),
-        program=_program(name, chosen.work, chosen.schedule, chosen.choice, machine),
-        clock_hz=machine.clock_hz,
+        program=_program(name, chosen.work, chosen.schedule, chosen.choice, chosen.machine),
+        clock_hz=chosen.machine.clock_hz,
         count=block.count,
         collective=amounts.network_bytes > 0,
         work=_work(amounts, total, sent),
@@ -51,15 +51,15 @@ def _passed(chosen: Chosen, machine: Machine) -> int:
     )
 
 
-def combine_call(name: str, block: Block, of: Call, combine: Combine, machine: Machine) -> Call:
+def combine_call(name: str, block: Block, of: Call, combine: Combine) -> Call:
     """The kernel that puts the parts of a split call together."""
     return Call(
         name=name,
         block=block.name,
         nodes=(),
         tiling=Tiling(),
-        program=_program(name, combine.work, STREAMING, combine.choice, machine),
-        clock_hz=machine.clock_hz,
+        program=_program(name, combine.work, STREAMING, combine.choice, combine.machine),
+        clock_hz=combine.machine.clock_hz,
         count=block.count,
         combines=of.name,
         work=_work(combine.amounts, combine.total, 0),

@@ -6,52 +6,53 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from gpu_model.asked import Asked, Chosen
-from gpu_model.assign import work_of
-from gpu_model.cluster import cluster_ctas, in_cluster, moved_in_cluster
-from gpu_model.cuts import Priced, row_bytes
+from gpu_model.cluster import moved_in_cluster, shares
+from gpu_model.cuts import Priced
 from gpu_model.fit import misfit, most_slots
-from gpu_model.loader import usable_loaders
+from gpu_model.kernel_work import work_alone, work_under
+from gpu_model.loader import is_multicast, usable_loaders
 from gpu_model.machine import Machine
-from gpu_model.online import work_of_online
 from gpu_model.options import Options
 from gpu_model.resident import predicted, with_ctas
+from gpu_model.running import loaded, loaded_clock_hz, started
 from gpu_model.schedule import (
+    AUTO,
     Schedule,
-    by_tasks,
     cluster_sizes,
     dma_warp_counts,
     fixed_of,
     schedule_named,
-    splits_shared,
     tried,
 )
-from gpu_model.smem_layout import check_layout, padding_bytes
+from gpu_model.smem_layout import check_layout
 from gpu_model.tile import SMALLEST, Targets, cuttings, targets_of
-from gpu_model.traffic import Moved, moved
-from gpu_model.warp_tasks import with_tasks
+from gpu_model.traffic import moved
 from gpu_model.work import Choice, Work
 from patterns.errors import DoesNotFit
 
 # Predictions that differ by less say nothing of which is faster.
 CLOSE = 1.01
+# Rounds of clock, cycles at it, clock: the second is within the steps in which clocks are set.
+SETTLING = 2
 
 
-def choose(asked: Asked, machine: Machine, parts: int = 1) -> Chosen:
-    """The best candidate. Raises DoesNotFit where none fits and the machine refuses such plans.
+def choose(asked: Asked, asked_of: Machine, aims: Iterable[Targets] | None = None) -> Chosen:
+    """The best candidate, by default of all aims. Raises DoesNotFit where none fits and the machine refuses such plans.
 
     Predictions are good to about a percent: of those that close to the fastest, the one that spreads over most SMs is
     taken, then the fastest, then the one with most slots and fewest warpgroups.
     """
-    candidates = _candidates(asked, targets_of(asked, machine), machine, parts)
+    machine = started(asked_of, asked.is_product)
+    candidates = _candidates(asked, targets_of(asked, machine) if aims is None else aims, machine, asked_of.clock_hz)
     fitting = [c for c in candidates if c.misfit is None]
     if not fitting and machine.fit == "refuse" and asked.options == Options():
-        candidates += _candidates(asked, (SMALLEST,), machine, parts)
+        candidates += _candidates(asked, (SMALLEST,), machine, asked_of.clock_hz)
         fitting = [c for c in candidates if c.misfit is None]
     if not fitting and machine.fit == "refuse":
         raise _whole_misfit(asked, machine) or _nearest_misfit(candidates)
     least = min(c.predicted_cycles for c in fitting or candidates)
     close = (c for c in fitting or candidates if c.predicted_cycles <= least * CLOSE)
-    return min(close, key=lambda c: _preference(c, machine))
+    return _settled(asked, min(close, key=lambda c: _preference(c, machine)), asked_of.clock_hz)
 
 
 def _preference(chosen: Chosen, machine: Machine) -> tuple[int, int, int, int]:
@@ -76,40 +77,78 @@ def _nearest_misfit(candidates: list[Chosen]) -> DoesNotFit:
     return min(reasons, key=lambda why: why.needed / max(1, why.available))
 
 
-def _candidates(asked: Asked, targets: Iterable[Targets], machine: Machine, parts: int) -> list[Chosen]:
-    return [chosen for cuts in cuttings(asked, targets, machine, parts) for chosen in _scheduled(asked, cuts, machine)]
+def _candidates(asked: Asked, targets: Iterable[Targets], machine: Machine, clock_hz: int) -> list[Chosen]:
+    every = cuttings(asked, targets, machine)
+    return [chosen for cuts in every for chosen in _scheduled(asked, cuts, machine, clock_hz)]
 
 
-def _scheduled(asked: Asked, cuts: tuple[Priced, ...], machine: Machine) -> Iterator[Chosen]:
-    """Every schedule of these tiles with every number of slots."""
+def _scheduled(asked: Asked, cuts: tuple[Priced, ...], machine: Machine, clock_hz: int) -> Iterator[Chosen]:
+    """Every schedule of these tiles with every number of slots, predicted in cycles of `clock_hz`."""
     total = moved([priced.cut for priced in cuts], asked.once, machine)
-    if asked.online:
-        alone = work_of_online(asked.what, cuts[0], total, machine)
-    else:
-        alone = work_of(asked.what, cuts, total, machine, asked.members, collective=asked.job == "collective")
-    alone = _laid_in_smem(alone, cuts, asked)
+    alone = work_alone(asked, cuts, total, machine)
+    matrix = _matrix_load(cuts, machine)
     for name in tried(asked.schedule, asked.job, machine):
         schedule = schedule_named(name)
-        cluster = fixed_of(name, "cluster", asked.fixed.cluster, cluster_sizes(schedule))
-        work = alone if cluster == 1 else _clustered(asked, cuts, total, machine, cluster, splits_shared(schedule))
-        work = with_tasks(work, cuts, machine) if by_tasks(schedule) else work
+        sizes = _cluster_sizes(asked, alone, name, machine)
+        cluster = fixed_of(name, "cluster", asked.fixed.cluster, sizes)
+        work = work_under(asked, cuts, total, alone, name, cluster, machine)
         moves = total if cluster == 1 else moved_in_cluster(total, alone, cluster)
         for choice in _choices(asked, work, name, schedule, machine):
             choice, why = _least_warpgroups(asked, work, schedule, replace(choice, cluster=cluster), machine)
             choice, why = with_ctas(asked.what, asked.fixed.ctas, work, schedule, choice, why, machine)
-            yield Chosen(cuts, moves, work, name, choice, predicted(schedule, work, choice, machine), why)
+            cycles = predicted(schedule, work, choice, machine)
+            in_clock = _in_clock(cycles, loaded_clock_hz(machine, *matrix, cycles), clock_hz)
+            yield Chosen(cuts, moves, work, name, choice, in_clock, machine, why)
 
 
-def _laid_in_smem(work: Work, cuts: tuple[Priced, ...], asked: Asked) -> Work:
-    """The work with what its operands' layout adds to a slot."""
-    wide = max((row_bytes(priced.cut, p) for priced in cuts for p in priced.cut.space.products), default=0)
-    return replace(work, padding_bytes=padding_bytes(asked.layout, work.slot_bytes, wide))
+def _cluster_sizes(asked: Asked, work: Work, name: str, machine: Machine) -> tuple[int, ...]:
+    """Sizes of clusters, the one to take first: more than one CTA where the L2 is what limits loads.
+
+    A schedule that the user named has its usual size.
+    """
+    schedule = schedule_named(name)
+    sizes = cluster_sizes(schedule)
+    path = work.waves[0].path
+    larger = tuple(size for size in sizes[1:] if shares(work, size) and size <= machine.sm_count)
+    if (
+        asked.schedule != AUTO
+        or sizes[0] > 1
+        or not larger
+        or "clusters" not in machine.features
+        or path.l2_cycles < path.cycles
+    ):
+        return sizes
+    loader = usable_loaders(name, schedule.LOADERS, asked.fixed.loader, machine)[0]
+    return (*larger[:1], *sizes) if is_multicast(loader) else sizes
 
 
-def _clustered(asked: Asked, cuts: tuple[Priced, ...], total: Moved, machine: Machine, size: int, split: bool) -> Work:
-    """The work of the busiest SM where CTAs come in clusters: on as many SMs as clusters reach, operands shared."""
-    reached = replace(machine, sm_count=cluster_ctas(machine, size))
-    return in_cluster(work_of(asked.what, cuts, total, reached, asked.members), size, split)
+def _settled(asked: Asked, chosen: Chosen, clock_hz: int) -> Chosen:
+    """A kernel at the clock that its own load leaves: the slower it is, the less the memory's rate costs in cycles."""
+    schedule, choice = schedule_named(chosen.schedule), chosen.choice
+    matrix = _matrix_load(chosen.cuts, chosen.machine)
+    if not chosen.machine.boost_clock_hz or not matrix[0]:
+        return chosen
+    total = moved([priced.cut for priced in chosen.cuts], asked.once, chosen.machine)
+    for _ in range(SETTLING):
+        machine = loaded(chosen.machine, *matrix, predicted(schedule, chosen.work, choice, chosen.machine))
+        alone = work_alone(asked, chosen.cuts, total, machine)
+        work = work_under(asked, chosen.cuts, total, alone, chosen.schedule, choice.cluster, machine)
+        cycles = predicted(schedule, work, choice, machine)
+        in_clock = _in_clock(cycles, machine.clock_hz, clock_hz)
+        chosen = replace(chosen, work=work, machine=machine, predicted_cycles=in_clock)
+    return chosen
+
+
+def _in_clock(cycles: int, of_hz: int, clock_hz: int) -> int:
+    """Cycles of one clock in cycles of another, rounded up."""
+    return -(-cycles * clock_hz // of_hz)
+
+
+def _matrix_load(cuts: tuple[Priced, ...], machine: Machine) -> tuple[int, int]:
+    """Matrix FLOPs of the whole kernel as issued, and the peak of one SM for the fastest of its types."""
+    products = [product for priced in cuts for product in priced.cut.space.products]
+    peaks = (machine.flops_per_cycle.get(product.dtype, machine.tf32_flops_per_cycle) for product in products)
+    return sum(priced.total.matrix_flops for priced in cuts), max(peaks, default=machine.bf16_flops_per_cycle)
 
 
 def _choices(asked: Asked, work: Work, name: str, schedule: Schedule, machine: Machine) -> Iterator[Choice]:

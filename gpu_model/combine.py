@@ -1,18 +1,21 @@
-"""Split-KV: an online kernel whose reduced dim is shared out among SMs, and the kernel that puts the parts together."""
+"""Split-KV and split-K: a kernel whose reduced dim SMs share out, and the one that puts its parts together."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gpu_model.asked import Asked, Chosen
 from gpu_model.assign import Sharing, Transfers, uses, waves
 from gpu_model.choose import choose
-from gpu_model.cuts import ONLINE_VALUES, PARTIAL_BYTES, Amounts
+from gpu_model.cuts import PARTIAL_BYTES, Amounts
 from gpu_model.fit import most_slots
+from gpu_model.loader import usable_loaders
 from gpu_model.machine import Machine
 from gpu_model.price import Transfer
+from gpu_model.rank import best_aims
+from gpu_model.running import started
 from gpu_model.schedule import STREAMING, schedule_named
-from gpu_model.tile import POINTS
+from gpu_model.tile import POINTS, targets_of
 from gpu_model.traffic import Moved
 from gpu_model.work import Choice, Work
 from patterns.axes import points
@@ -29,6 +32,7 @@ class Combine:
     amounts: Amounts
     predicted_cycles: int
     tiles: int
+    machine: Machine
 
 
 def choose_parts(asked: Asked, machine: Machine, gap_cycles: int) -> tuple[Chosen, Combine | None]:
@@ -36,13 +40,15 @@ def choose_parts(asked: Asked, machine: Machine, gap_cycles: int) -> tuple[Chose
 
     Parts are tried where the tiles that are independent leave SMs without work.
     """
+    if asked.is_product:
+        return _choose_product(asked, machine, gap_cycles)
     alone = choose(asked, machine)
     asked_for = asked.options.splits
     most = asked_for or machine.sm_count // alone.tiles
     best: tuple[Chosen, Combine | None] = (alone, None)
     least = None if asked_for else alone.predicted_cycles
     for parts in sorted({most if asked_for else most // 2, most} - {0, 1}):
-        split = choose(asked, machine, parts)
+        split = choose(asked, machine, [replace(aim, parts=parts) for aim in targets_of(asked, machine)])
         if split.cuts[-1].cut.parts == 1:
             continue
         combine = fastest_combine(split, machine)
@@ -52,21 +58,36 @@ def choose_parts(asked: Asked, machine: Machine, gap_cycles: int) -> tuple[Chose
     return best
 
 
+def _choose_product(asked: Asked, machine: Machine, gap_cycles: int) -> tuple[Chosen, Combine | None]:
+    """Of the aims with the least bounds, those of equally many parts together: the best of each with its combine."""
+    aims = best_aims(asked, targets_of(asked, machine), machine, gap_cycles)
+    best: tuple[Chosen, Combine | None] | None = None
+    least = 0
+    for parts in sorted({aim.parts for aim in aims}):
+        chosen = choose(asked, machine, [aim for aim in aims if aim.parts == parts])
+        combine = fastest_combine(chosen, machine) if chosen.cuts[-1].cut.parts > 1 else None
+        total = chosen.predicted_cycles + (gap_cycles + combine.predicted_cycles if combine else 0)
+        if best is None or total < least:
+            best, least = (chosen, combine), total
+    assert best is not None
+    return best
+
+
 def fastest_combine(split: Chosen, machine: Machine) -> Combine:
     """The kernel that puts the parts of a split one together, in the tiles that are predicted to be fastest."""
-    every = (_combine(split, tile, machine) for tile in POINTS)
-    return min(every, key=lambda combine: combine.predicted_cycles)
+    every = (_combine(split, tile, started(machine, False), machine.clock_hz) for tile in POINTS)
+    return min((one for one in every if one is not None), key=lambda combine: combine.predicted_cycles)
 
 
-def _combine(split: Chosen, tile: int, machine: Machine) -> Combine:
-    """Tiles of `tile` results: part after part is loaded, rescaled and added up."""
+def _combine(split: Chosen, tile: int, machine: Machine, clock_hz: int) -> Combine | None:
+    """Tiles of `tile` results: part after part is loaded, rescaled and added up. None where they do not fit."""
     cut = split.cuts[-1].cut
     product, parts, sizes = cut.space.products[-1], cut.parts, cut.space.sizes
     row = points(product.columns, sizes)
     results = points((*product.batch, *product.rows), sizes) * row
     tile = min(tile, results)
     tiles = -(-results // tile)
-    part_bytes = (tile + ONLINE_VALUES * -(-tile // row)) * PARTIAL_BYTES
+    part_bytes = (tile + cut.rescaling_values * -(-tile // row)) * PARTIAL_BYTES
     out_bytes = tile * dtype_bytes(cut.space.graph.tensor_named[cut.space.writes[-1].tensor].dtype)
     step = Amounts(vector_ops=tile)
     work = Work(
@@ -79,7 +100,11 @@ def _combine(split: Chosen, tile: int, machine: Machine) -> Combine:
         latency_cycles=machine.load_latency_cycles,
     )
     schedule = schedule_named(STREAMING)
-    choice = Choice(schedule.slot_counts(min(parts, most_slots(work, machine)))[-1])
+    slots = schedule.slot_counts(min(parts, most_slots(work, machine)))
+    if not slots:
+        return None
+    choice = Choice(slots[-1], usable_loaders(STREAMING, schedule.LOADERS, None, machine)[0])
     loaded, stored = part_bytes * parts * tiles, out_bytes * tiles
-    predicted = schedule.predict(work, choice, machine)
-    return Combine(work, choice, Moved(loaded, stored, loaded, stored), step.times(parts * tiles), predicted, tiles)
+    predicted = -(-schedule.predict(work, choice, machine) * clock_hz // machine.clock_hz)
+    amounts = step.times(parts * tiles)
+    return Combine(work, choice, Moved(loaded, stored, loaded, stored), amounts, predicted, tiles, machine)

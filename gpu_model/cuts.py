@@ -105,7 +105,12 @@ class Cut:
         product = self.space.products[-1]
         rows = points((*product.batch, *product.rows), self.sizes)
         values = points((*product.batch, *product.rows, *product.columns), self.sizes)
-        return (values + ONLINE_VALUES * rows) * PARTIAL_BYTES
+        return (values + self.rescaling_values * rows) * PARTIAL_BYTES
+
+    @property
+    def rescaling_values(self) -> int:
+        """Values of every row that rescale a part: none where parts are only added up."""
+        return ONLINE_VALUES if len(self.space.products) > 1 else 0
 
     @cached_property
     def accumulators(self) -> int:

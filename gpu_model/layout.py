@@ -42,7 +42,7 @@ def lay_out(graph: Graph, block: Block, group: Group, ask: Ask) -> LaidOut:
         members=_members(graph, group),
         online=bool(group.online),
     )
-    if asked.online:
+    if asked.online or asked.is_product:
         return LaidOut(asked, *choose_parts(asked, ask.machine, ask.gap_cycles))
     return LaidOut(asked, choose(asked, ask.machine), None)
 

@@ -16,6 +16,7 @@ class Loader(Protocol):
     """NEEDS: features of the machine. THROUGH: the levels of an SM that its bytes pass, in order.
 
     ANYWHERE: whether each 16 bytes can go to a place of their own in shared memory, not only as dense boxes.
+    A file with MULTICAST = True has loads that fill slots of several CTAs of a cluster.
     """
 
     NEEDS: tuple[str, ...]
@@ -47,6 +48,11 @@ def loaders_there(known: tuple[str, ...], machine: Machine) -> tuple[str, ...]:
 def is_staged(name: str) -> bool:
     """Whether the loading warps hold what they load in registers and write it to shared memory themselves."""
     return "registers" in loader_named(name).THROUGH
+
+
+def is_multicast(name: str) -> bool:
+    """Whether one load can fill slots of several CTAs of a cluster."""
+    return bool(getattr(loader_named(name), "MULTICAST", False))
 
 
 def usable_loaders(schedule: str, known: tuple[str, ...], asked: str | None, machine: Machine) -> tuple[str, ...]:

@@ -78,7 +78,7 @@ def _calls(parts: Iterable[Part], machine: Machine) -> Iterator[Call]:
             call = call_of(asked.what, part.block, group, laid_out.chosen, asked.members, machine)
             yield call
             if combine is not None:
-                yield combine_call(f"{asked.what}.combine", part.block, call, combine, machine)
+                yield combine_call(f"{asked.what}.combine", part.block, call, combine)
 
 
 def _misfits(parts: Iterable[Part], how: Policy, machine: Machine) -> Iterator[str]:

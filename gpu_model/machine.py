@@ -46,7 +46,12 @@ class Machine:
     whose flag is waited for. network_barrier_cycles: all GPUs meeting. multimem_fill_cycles: filling and draining a
     pipeline of sums that the switch adds up.
 
+    Clocks. clock_hz: the one that the datasheet's matrix peaks are of. boost_clock_hz: the one that kernels run at
+    while power allows; 0 where that is clock_hz. clock_droop_share: of it, what a kernel loses to the limit of power
+    that keeps all tensor cores busy from end to end; others lose in proportion.
+
     Launches. kernel_ramp_cycles, kernel_drain_cycles: inside a kernel before its first load and after its last store.
+    product_ramp_cycles: what a kernel of matrix products has before its first load beside that.
     stream_launch_ps: of one launch, on the host. graph_launch_ps: of a whole graph, on the host. launch_gap_ps: on the
     device between two kernels.
 
@@ -142,6 +147,9 @@ class Machine:
     network_peer_cycles: int = 0
     network_barrier_cycles: int = 0
     multimem_fill_cycles: int = 0
+    boost_clock_hz: int = field(default=0, metadata={"zero": True})
+    clock_droop_share: float = field(default=0.0, metadata={"zero": True})
+    product_ramp_cycles: int = 0
 
     @cached_property
     def flops_per_cycle(self) -> Mapping[str, int]:

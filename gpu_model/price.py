@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from math import ceil
 
 from gpu_model.loader import loader_named
@@ -26,6 +27,7 @@ class Mma:
     row_blocks: int = 1
 
 
+@lru_cache(maxsize=8192)
 def mma(machine: Machine, rows: int, columns: int, inner: int, dtype: str, count: int = 1, conflicts: int = 1) -> Mma:
     """`count` products of [rows, inner] by [inner, columns].
 

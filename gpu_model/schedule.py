@@ -80,6 +80,11 @@ def dma_warp_counts(schedule: Schedule) -> tuple[int, ...]:
     return cast(tuple[int, ...], getattr(schedule, "DMA_WARPS", (1,)))
 
 
+def adds_up(name: str) -> bool:
+    """Whether a schedule shares out the steps of tiles and adds the parts up itself."""
+    return hasattr(schedule_named(name), "partial_tiles")
+
+
 def partial_tiles(name: str, work: Work, choice: Choice, machine: Machine) -> int:
     """How often the sums of a tile pass from one SM to another on the whole GPU, where a schedule shares its steps out.
 

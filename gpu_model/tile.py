@@ -24,24 +24,28 @@ POINTS = (128, 512, 2048, 8192, 32768)
 
 @dataclass(frozen=True)
 class Targets:
-    """Points of a tile that are aimed at: rows, columns and inner of a product, or of all dims together."""
+    """Points of a tile that are aimed at: rows, columns and inner of a product, or of all dims together.
+
+    parts: shares of a tile's steps, each a tile of its own.
+    """
 
     rows: int = 0
     columns: int = 0
     inner: int = 0
     points: int = 0
+    parts: int = 1
 
 
 SMALLEST = Targets(rows=1, columns=1, inner=1, points=1)
 
 
-def cuttings(asked: Asked, aims: Iterable[Targets], machine: Machine, parts: int) -> Iterator[tuple[Priced, ...]]:
+def cuttings(asked: Asked, aims: Iterable[Targets], machine: Machine) -> Iterator[tuple[Priced, ...]]:
     """Different ways to cut all spaces, the same targets for each."""
     seen = set()
     by_rows = asked.online or asked.is_product
     for targets in aims:
-        cuts = tuple(_cut(space, targets, parts, machine, by_rows) for space in asked.spaces)
-        key = tuple((c.loops, c.steps) for c in cuts)
+        cuts = tuple(_cut(space, targets, machine, by_rows) for space in asked.spaces)
+        key = tuple((c.loops, c.steps, c.parts) for c in cuts)
         if key not in seen:
             seen.add(key)
             priced = (price_online(c, machine) if asked.online else price_cut(c, machine, asked.layout) for c in cuts)
@@ -65,7 +69,7 @@ def targets_of(asked: Asked, machine: Machine) -> Iterable[Targets]:
     return (Targets(points=p) for p in POINTS)
 
 
-def _cut(space: Space, targets: Targets, parts: int, machine: Machine, by_rows: bool) -> Cut:
+def _cut(space: Space, targets: Targets, machine: Machine, by_rows: bool) -> Cut:
     if not by_rows:
         loops = cut((*space.free, *space.stepped), space.sizes, max(1, targets.points // space.whole_points))
         return Cut(
@@ -88,4 +92,4 @@ def _cut(space: Space, targets: Targets, parts: int, machine: Machine, by_rows: 
     )
     steps = cut(space.stepped, space.sizes, inner)
     # One dim can be shared out; steps over two would be parts of neither.
-    return Cut(space, loops, steps, min(parts, steps_of(steps[0], space.sizes)) if len(steps) == 1 else 1)
+    return Cut(space, loops, steps, min(targets.parts, steps_of(steps[0], space.sizes)) if len(steps) == 1 else 1)

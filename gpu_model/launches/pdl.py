@@ -29,4 +29,4 @@ def cost(machine: Machine) -> LaunchCost:
 
 def inside(machine: Machine) -> Machine:
     """What comes before a kernel's first load is its prologue, which the call level has."""
-    return replace(machine, kernel_ramp_cycles=0)
+    return replace(machine, kernel_ramp_cycles=0, product_ramp_cycles=0)

@@ -19,4 +19,4 @@ def cost(machine: Machine) -> LaunchCost:
 
 def inside(machine: Machine) -> Machine:
     """Nothing starts again; stores must still have arrived when the grid meets."""
-    return replace(machine, kernel_ramp_cycles=0)
+    return replace(machine, kernel_ramp_cycles=0, product_ramp_cycles=0)

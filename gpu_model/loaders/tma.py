@@ -8,6 +8,7 @@ from gpu_model.machine import Machine
 NEEDS = ("tma",)
 THROUGH: tuple[Level, ...] = ("smem",)
 ANYWHERE = False
+MULTICAST = True
 
 
 def issue_cycles(machine: Machine, num_bytes: int) -> int:

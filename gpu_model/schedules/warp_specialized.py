@@ -27,6 +27,8 @@ SERVES: tuple[Job, ...] = ("mm",)
 NEEDS: tuple[str, ...] = ()
 AUTO = True
 WARPGROUPS = (1, 2, 3)
+# The CTAs of a cluster do the same at the same time: one of them is simulated, and the L2 reads what they share once.
+CLUSTERS = (1, 2)
 
 
 def slot_counts(most: int) -> tuple[int, ...]:

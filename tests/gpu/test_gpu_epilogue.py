@@ -71,7 +71,7 @@ def test_rotary_position_keeps_heads_whole_in_a_tile() -> None:
 def test_a_product_with_an_end_is_run_as_a_product(machine: str) -> None:
     for name in ("gemm_bias_act", "swiglu_mlp"):
         for call in lower(workload(name), load_machine(machine), policy="epilogue").calls:
-            assert "streaming" not in call.schedule
+            assert "streaming" not in call.schedule or call.combines
     asked = lower(workload("gemm_bias_act"), load_machine(machine), policy="epilogue", schedule="synchronous")
     assert [call.schedule.split()[0] for call in asked.calls] == ["synchronous"]
 

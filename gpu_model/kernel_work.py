@@ -1,0 +1,47 @@
+"""The work of a kernel's busiest SM as a schedule has it: alone or in clusters, with its tasks and its layout."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gpu_model.asked import Asked
+from gpu_model.assign import work_of
+from gpu_model.cluster import cluster_ctas, in_cluster
+from gpu_model.cuts import Priced, row_bytes
+from gpu_model.machine import Machine
+from gpu_model.online import work_of_online
+from gpu_model.schedule import by_tasks, schedule_named, splits_shared
+from gpu_model.smem_layout import padding_bytes
+from gpu_model.traffic import Moved
+from gpu_model.warp_tasks import with_tasks
+from gpu_model.work import Work
+
+
+def work_alone(asked: Asked, cuts: tuple[Priced, ...], total: Moved, machine: Machine) -> Work:
+    """Of a CTA that shares nothing with others."""
+    if asked.online:
+        work = work_of_online(asked.what, cuts[0], total, machine)
+    else:
+        work = work_of(asked.what, cuts, total, machine, asked.members, collective=asked.job == "collective")
+    return _laid_in_smem(work, cuts, asked)
+
+
+def work_under(
+    asked: Asked, cuts: tuple[Priced, ...], total: Moved, alone: Work, name: str, cluster: int, machine: Machine
+) -> Work:
+    """Of a CTA under the schedule `name`, in a cluster of so many. alone: see work_alone."""
+    schedule = schedule_named(name)
+    work = alone if cluster == 1 else _clustered(asked, cuts, total, machine, cluster, splits_shared(schedule))
+    return with_tasks(work, cuts, machine) if by_tasks(schedule) else work
+
+
+def _laid_in_smem(work: Work, cuts: tuple[Priced, ...], asked: Asked) -> Work:
+    """The work with what its operands' layout adds to a slot."""
+    wide = max((row_bytes(priced.cut, p) for priced in cuts for p in priced.cut.space.products), default=0)
+    return replace(work, padding_bytes=padding_bytes(asked.layout, work.slot_bytes, wide))
+
+
+def _clustered(asked: Asked, cuts: tuple[Priced, ...], total: Moved, machine: Machine, size: int, split: bool) -> Work:
+    """The work of the busiest SM where CTAs come in clusters: on as many SMs as clusters reach, operands shared."""
+    reached = replace(machine, sm_count=cluster_ctas(machine, size))
+    return in_cluster(work_of(asked.what, cuts, total, reached, asked.members), size, split)

@@ -1,0 +1,140 @@
+"""Tiles and splits of matrix products ranked by a bound in integers, so that only the best few are priced in full.
+
+A bound leaves out what all ways to cut a product pay alike, re-reads of operands, and how well a schedule overlaps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from gpu_model.asked import Asked
+from gpu_model.cuts import PARTIAL_BYTES
+from gpu_model.machine import Machine
+from gpu_model.price import mma
+from gpu_model.product import Product
+from gpu_model.schedule import AUTO, adds_up
+from gpu_model.space import Space
+from gpu_model.tile import Targets
+from patterns.axes import points
+from patterns.dtypes import dtype_bytes
+
+MOST_PRICED = 10
+# Parts of a split K that are tried, as libraries do.
+SPLITS = (2, 3, 4, 6, 8, 12, 16, 24, 32)
+DEEPEST = 32
+
+
+@dataclass(frozen=True)
+class _Shape:
+    """A space of matrix products in numbers."""
+
+    batch: int
+    rows: int
+    columns: int
+    inner: int
+    dtype: str
+    out_bytes: int
+
+    @property
+    def results(self) -> int:
+        """Elements of its result."""
+        return self.batch * self.rows * self.columns
+
+
+@dataclass(frozen=True)
+class _Tile:
+    """One aim for one shape: how many tiles that are, and what each asks of its SM."""
+
+    tiles: int
+    main_cycles: int
+    finish_cycles: int
+    loaded_bytes: int
+    parts: int
+
+
+def best_aims(asked: Asked, aims: Iterable[Targets], machine: Machine, gap_cycles: int) -> tuple[Targets, ...]:
+    """Of these aims, and of theirs with K split, the few with the least bounds; gap_cycles: before one more kernel."""
+    shapes = tuple(_shape(space, space.matrix) for space in asked.spaces if space.matrix)
+    hbm_bytes = sum(asked.once.values()) + sum(shape.results * shape.out_bytes for shape in shapes)
+    found: dict[tuple[_Tile, ...], tuple[int, Targets]] = {}
+    for targets in _split(asked, aims):
+        tiles = tuple(_tile(shape, targets, machine) for shape in shapes)
+        if tiles not in found:
+            bound = _bound(tiles, hbm_bytes, machine) + _combining(shapes, tiles, machine, gap_cycles)
+            found[tiles] = bound, targets
+    ranked = sorted(found.values(), key=lambda one: one[0])
+    return tuple(targets for _, targets in ranked[:MOST_PRICED])
+
+
+def can_split(asked: Asked) -> bool:
+    """Whether K may be shared out: nothing but one product, whose sums another kernel can add up."""
+    return asked.is_product and len(asked.spaces) == 1 and len(asked.spaces[0].nodes) == 1
+
+
+def _split(asked: Asked, aims: Iterable[Targets]) -> Iterator[Targets]:
+    """The aims with K in as many parts as the user fixed, or in several; whole for a schedule that the user named."""
+    fixed, named = asked.options.splits, asked.schedule != AUTO
+    splits: tuple[int, ...] = (1, *SPLITS)
+    if not can_split(asked) or (named and adds_up(asked.schedule)):
+        splits = (1,)
+    elif fixed or named:
+        splits = (fixed or 1,)
+    return (replace(targets, parts=parts) for targets in aims for parts in splits)
+
+
+def _shape(space: Space, product: Product) -> _Shape:
+    batch, rows, columns, inner = (
+        points(dims, space.sizes) for dims in (product.batch, product.rows, product.columns, product.inner)
+    )
+    return _Shape(batch, rows, columns, inner, product.dtype, max(write.element_bytes for write in space.writes))
+
+
+def _tile(shape: _Shape, targets: Targets, machine: Machine) -> _Tile:
+    rows, columns = min(targets.rows or shape.rows, shape.rows), min(targets.columns or shape.columns, shape.columns)
+    size = dtype_bytes(shape.dtype)
+    inner = min(targets.inner or machine.tile_k_bytes // size, shape.inner)
+    every = -(-shape.inner // inner)
+    steps = -(-every // targets.parts)
+    parts = -(-every // steps)
+    num_bytes = (rows + columns) * inner * size
+    out_bytes = rows * columns * (PARTIAL_BYTES if parts > 1 else shape.out_bytes)
+    tiles = shape.batch * -(-shape.rows // rows) * -(-shape.columns // columns) * parts
+    step = _step_cycles(shape, (rows, columns, inner), num_bytes, machine)
+    finish = -(-rows * columns // machine.vector_ops_per_cycle) - -out_bytes // machine.store_bytes_per_cycle
+    return _Tile(tiles, steps * step, finish, steps * num_bytes, parts)
+
+
+def _step_cycles(shape: _Shape, tile: tuple[int, int, int], num_bytes: int, machine: Machine) -> int:
+    """The slowest of the tensor core with what comes around it, the SM's port, and a slot's way around the ring."""
+    product = mma(machine, *tile, shape.dtype)
+    around = machine.barrier_cycles + machine.mma_issue_cycles + machine.mma_wait_cycles
+    # Two consumers with half of the rows each hide what the other waits for.
+    alone = product.cycles if product.row_blocks == 1 else -(-product.cycles // 2)
+    computing = max(product.cycles, alone + around)
+    slots = min(DEEPEST, max(1, machine.smem_bytes_per_cta // num_bytes))
+    arriving = -(-num_bytes // machine.load_bytes_per_cycle)
+    return max(computing, arriving, (arriving + machine.load_latency_cycles + computing) // slots)
+
+
+def _bound(tiles: tuple[_Tile, ...], hbm_bytes: int, machine: Machine) -> int:
+    """Cycles: the SM with most tiles, of the dearest sort; the L2; the HBM."""
+    count = sum(tile.tiles for tile in tiles)
+    waves = -(-count // machine.sm_count)
+    on_sm = max(waves * tile.main_cycles + tile.finish_cycles for tile in tiles)
+    on_l2 = sum(tile.tiles * tile.loaded_bytes for tile in tiles) // machine.l2_bytes_per_cycle
+    # Few SMs do not get all of the memory's rate.
+    return max(on_sm, on_l2, _hbm_cycles(hbm_bytes, machine))
+
+
+def _combining(shapes: tuple[_Shape, ...], tiles: tuple[_Tile, ...], machine: Machine, gap_cycles: int) -> int:
+    """What splitting costs: partial sums to the memory and back, and one kernel more."""
+    if all(tile.parts == 1 for tile in tiles):
+        return 0
+    moved = sum(2 * PARTIAL_BYTES * tile.parts * shape.results for shape, tile in zip(shapes, tiles, strict=True))
+    start = machine.kernel_ramp_cycles + machine.kernel_drain_cycles + 2 * machine.load_latency_cycles
+    return gap_cycles + start + _hbm_cycles(moved, machine)
+
+
+def _hbm_cycles(num_bytes: int, machine: Machine) -> int:
+    return num_bytes * machine.clock_hz // machine.hbm_achieved_bytes_per_s

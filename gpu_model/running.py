@@ -1,0 +1,54 @@
+"""The machine as one kernel finds it: what comes before its first load, and the clock that its load leaves.
+
+Kernels run at the boost clock, less what the limit of power takes from those that keep tensor cores busy.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+
+from gpu_model.machine import Machine
+
+# GPUs set their clocks in steps of 15 MHz.
+STEP_HZ = 15_000_000
+
+
+def started(machine: Machine, is_product: bool) -> Machine:
+    """The machine at the clock of kernels that leave the tensor cores idle, with the ramp of matrix products or not.
+
+    Costs in cycles stay as many cycles.
+    """
+    ramp_cycles = machine.kernel_ramp_cycles + (machine.product_ramp_cycles if is_product else 0)
+    clock_hz = machine.boost_clock_hz or machine.clock_hz
+    return _changed(machine, clock_hz, ramp_cycles)
+
+
+def loaded(machine: Machine, matrix_flops: int, peak_flops_per_cycle: int, cycles: int) -> Machine:
+    """The machine at the clock of a kernel that does so much matrix work in so many cycles, in steps of 15 MHz.
+
+    peak_flops_per_cycle: of one SM, for the kernel's types.
+    """
+    clock_hz = loaded_clock_hz(machine, matrix_flops, peak_flops_per_cycle, cycles)
+    return _changed(machine, clock_hz, machine.kernel_ramp_cycles)
+
+
+def loaded_clock_hz(machine: Machine, matrix_flops: int, peak_flops_per_cycle: int, cycles: int) -> int:
+    """The clock alone."""
+    if not machine.boost_clock_hz or not matrix_flops:
+        return machine.clock_hz
+    busy = min(1.0, matrix_flops / (cycles * peak_flops_per_cycle * machine.sm_count))
+    clock_hz = machine.boost_clock_hz * (1 - machine.clock_droop_share * busy)
+    return max(1, round(clock_hz / STEP_HZ)) * STEP_HZ
+
+
+def least_clock_hz(machine: Machine) -> int:
+    """The clock with every tensor core at work all the time; clock_hz where no other is known."""
+    if not machine.boost_clock_hz:
+        return machine.clock_hz
+    return int(machine.boost_clock_hz * (1 - machine.clock_droop_share))
+
+
+@lru_cache(maxsize=256)
+def _changed(machine: Machine, clock_hz: int, ramp_cycles: int) -> Machine:
+    return replace(machine, clock_hz=clock_hz, kernel_ramp_cycles=ramp_cycles)
