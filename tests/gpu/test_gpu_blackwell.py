@@ -93,6 +93,17 @@ def test_the_end_of_a_tile_runs_beside_the_next_tiles_products() -> None:
     assert one - two >= 7 * (shown.finish_cycles - 200)
 
 
+def test_sums_are_held_until_they_are_read_not_until_they_are_stored() -> None:
+    # One tile fills tensor memory. Loads are quick: products, their commit and reading follow each other, and only the
+    # last of four stores shows.
+    work = work_of(256, 256, tiles=4, steps=16, store=3000)
+    quick = replace(work.waves[0], load=Use("load", 100, "load"))
+    first = B200.tma_issue_cycles + 100 + work.latency_cycles
+    tile = 16 * work.step_cycles + B200.mma_wait_cycles + work.finish_cycles
+    around = B200.kernel_ramp_cycles + B200.kernel_drain_cycles
+    assert cycles_of(replace(work, waves=(quick,)), 16) == around + first + 4 * tile + 3000
+
+
 def test_no_accumulator_is_in_a_register() -> None:
     small, large = (TCGEN05.demand(work_of(128, n), Choice(2), B200) for n in (16, 256))
     assert [role.registers for role in small.roles] == [role.registers for role in large.roles]
