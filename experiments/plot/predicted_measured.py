@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from math import ceil
+from math import ceil, floor, log10
 from typing import TYPE_CHECKING
 
 from experiments.picture import Picture
@@ -21,6 +21,8 @@ STYLES = (("#3f90da", "o"), ("#bd1f01", "s"), ("#ffa90e", "^"), ("#832db6", "D")
 PANELS_A_ROW = 3
 PANEL_INCHES = 2.4
 BAND = 1.2
+# Ranges beyond this have ticks at powers of ten only.
+WIDE = 300
 
 
 def draw(validation: Validation) -> Picture:
@@ -65,12 +67,27 @@ def draw_family(axes: Axes, found: FamilyResult, styles: dict[str, tuple[str, st
                 label=gpu,
             )
     axes.set(xscale="log", yscale="log", xlim=(low, high), ylim=(low, high), aspect="equal")
-    unit = ", ".join(sorted({compared.row.unit for compared in found.compared}))
+    label_axes(axes, low, high)
+    units = sorted({compared.row.unit for compared in found.compared})
+    unit = units[0] if len(units) == 1 else "each row in its unit"
     axes.set_xlabel(f"measured, {unit}")
     axes.set_ylabel(f"predicted, {unit}")
     accuracy = found.accuracy
     told = f"\n{accuracy.rows:,} rows, mean error {accuracy.mape_percent:.1f} %" if accuracy else ""
     axes.set_title(f"{found.name}{told}", fontsize=7)
+
+
+def label_axes(axes: Axes, low: float, high: float) -> None:
+    """The same few ticks on both axes: powers of ten, or 1, 2 and 5 of them where the range is narrow."""
+    from matplotlib.ticker import FixedLocator, NullLocator
+
+    steps = (1,) if high / low > WIDE else (1, 2, 5)
+    powers = range(floor(log10(low)), ceil(log10(high)) + 1)
+    ticks = [step * 10.0**power for power in powers for step in steps if low <= step * 10.0**power <= high]
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_locator(FixedLocator(ticks))
+        axis.set_minor_locator(NullLocator())
+        axis.set_major_formatter(lambda value, _: f"{value:g}" if value < 1e5 else f"{value:.0e}".replace("e+0", "e"))
 
 
 def limits(compared: Sequence[Compared]) -> tuple[float, float]:

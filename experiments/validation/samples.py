@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import TypeVar
 
 from experiments.validation.tables import MACHINES, Columns, Table, Tables
@@ -104,6 +105,40 @@ def all_reduce_samples(tables: Tables, library: str) -> list[AllReduceSample]:
 
 
 @dataclass(frozen=True)
+class ServingSample:
+    """A server that keeps `batch` requests in flight, each of isl tokens that make osl more."""
+
+    gpu: str
+    source: str
+    model: str
+    members: int
+    batch: int
+    isl: int
+    osl: int
+    tpot_ms: float
+
+
+def serving_samples(tables: Tables, models: Mapping[str, str]) -> list[ServingSample]:
+    """Servers of models (our name by the database's path) in bf16, whose prefills and steps share their GPUs.
+
+    Raises UserError.
+    """
+    texts = ("system", "backend", "backend_version", "model_path", "precision", "mode", "pp_size")
+    sizes = ("tp_size", "batch_size", "isl", "osl")
+    keep = {"model_path": models, "precision": ("", "bf16"), "mode": ("agg",), "pp_size": ("1",)}
+    samples: list[ServingSample] = []
+    for table in tables.beginning("silicon_sample"):
+        rows = _kept(table, table.columns((*texts, *sizes, "silicon_tpot_ms"), {}), keep)
+        gpus = [MACHINES.get(gpu, gpu) for gpu in rows.texts("system")]
+        sources = map("{} {}".format, rows.texts("backend"), rows.texts("backend_version"))
+        named = [models[path] for path in rows.texts("model_path")]
+        members, batch, isl, osl = map(rows.counts, sizes)
+        latencies_ms = rows.numbers_above("silicon_tpot_ms", float, 0, "more than 0")
+        samples += map(ServingSample, gpus, sources, named, members, batch, isl, osl, latencies_ms)
+    return samples
+
+
+@dataclass(frozen=True)
 class _Rows:
     """Rows of one table, by column; `numbers` are their places in the file."""
 
@@ -130,7 +165,7 @@ class _Rows:
         """Microseconds, from whichever column has them. Raises UserError."""
         name = self.either("latency_us", "latency")
         unit = 1 if name == "latency_us" else US_PER_MS
-        return [latency * unit for latency in self._numbers(name, float, 0, "more than 0")]
+        return [latency * unit for latency in self.numbers_above(name, float, 0, "more than 0")]
 
     def either(self, *names: str) -> str:
         """The first of these columns that has something. Raises UserError."""
@@ -139,15 +174,21 @@ class _Rows:
             raise UserError(f"{self.table.path} has no column {' or '.join(names)}")
         return (*found, *names)[0]
 
+    def where(self, wanted: Sequence[bool]) -> _Rows:
+        """The rows that are wanted."""
+        columns = {name: list(compress(cells, wanted)) for name, cells in self.columns.items()}
+        return _Rows(self.table, list(compress(self.numbers, wanted)), columns)
+
     def texts(self, name: str) -> list[str]:
         """Cells as texts."""
         return ["" if cell is None else str(cell) for cell in self.columns[name]]
 
     def counts(self, name: str) -> list[int]:
         """Whole numbers that are not negative. Raises UserError."""
-        return self._numbers(name, int, -1, "a whole number")
+        return self.numbers_above(name, int, -1, "a whole number")
 
-    def _numbers(self, name: str, kind: Callable[[str], Number], above: int, due: str) -> list[Number]:
+    def numbers_above(self, name: str, kind: Callable[[str], Number], above: int, due: str) -> list[Number]:
+        """Numbers greater than `above`, which are `due`. Raises UserError."""
         numbers = []
         for place, cell in zip(self.numbers, self.columns[name], strict=True):
             try:
@@ -176,11 +217,13 @@ def _tables(
             continue
         placed: Mapping[str, object] = {"gpu": table.gpu, "library": table.library} if table.gpu else {}
         columns = table.columns(names, {"latency_us": None, "latency": None, **placed, **defaults})
+        rows = _kept(table, columns, keep)
         others = tuple(name for name in DATABASE_LIBRARIES if name != library)
-        numbers = [
-            number
-            for number, cells in enumerate(zip(columns["library"], *(columns[name] for name in keep), strict=True))
-            if not str(cells[0]).startswith(others)
-            and all(str(cell) in kept for cell, kept in zip(cells[1:], keep.values(), strict=True))
-        ]
-        yield _Rows(table, numbers, {name: [cells[n] for n in numbers] for name, cells in columns.items()})
+        yield rows.where([not source.startswith(others) for source in rows.texts("library")])
+
+
+def _kept(table: Table, columns: Columns, keep: Mapping[str, Collection[str]]) -> _Rows:
+    """The rows whose cells are among those to keep, by column."""
+    rows = _Rows(table, range(len(next(iter(columns.values()), ()))), columns)
+    fits = [[str(cell) in kept for cell in columns[name]] for name, kept in keep.items()]
+    return rows.where([all(row) for row in zip(*fits, strict=True)]) if fits else rows

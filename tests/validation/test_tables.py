@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.validation.samples import all_reduce_samples, attention_samples, gemm_samples
+from experiments.validation.samples import all_reduce_samples, attention_samples, gemm_samples, serving_samples
 from experiments.validation.tables import find_tables
 from patterns.errors import UserError
 
@@ -76,6 +76,16 @@ def test_an_all_reduce_of_the_database_counts_elements(tmp_path: Path) -> None:
     tables = find_tables(write(tmp_path, "h100_sxm/comm/trtllm/1/custom_allreduce_perf.csv", text))
     (sample,) = all_reduce_samples(tables, "trtllm")
     assert (sample.members, sample.elements, sample.latency_us) == (8, 4096, 5.0)
+
+
+def test_servers_are_of_known_models_in_bf16(tmp_path: Path) -> None:
+    heading = "id,system,backend,backend_version,model_path,precision,mode,pp_size,tp_size,batch_size,isl,osl,silicon_tpot_ms\n"
+    rows = "a,h200_sxm,trtllm,1.0,ours/8B,,agg,1,4,8,1024,128,7.5\nb,h200_sxm,trtllm,1.0,ours/8B,fp8,agg,1,4,8,1,1,1\n"
+    others = "c,h200_sxm,trtllm,1.0,theirs,,agg,1,4,8,1,1,1\nd,h200_sxm,trtllm,1.0,ours/8B,,disagg,1,,,1,1,1\n"
+    tables = find_tables(write(tmp_path, "silicon_sample.csv", heading + rows + others))
+    (sample,) = serving_samples(tables, {"ours/8B": "llama"})
+    assert (sample.gpu, sample.source, sample.model) == ("h200", "trtllm 1.0", "llama")
+    assert (sample.members, sample.batch, sample.isl, sample.osl, sample.tpot_ms) == (4, 8, 1024, 128, 7.5)
 
 
 @pytest.mark.parametrize(

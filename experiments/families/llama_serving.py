@@ -1,0 +1,37 @@
+"""llama_serving: time per output token of servers of Llama 3.1 8B, in ms, from the database's silicon_sample.csv.
+
+bf16, prefills and steps on the same GPUs. While a request makes its tokens, each of the others is prefilled once. The
+host's work beside launches is not modelled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Literal
+
+from experiments.families.llama_decode import serving_ms
+from experiments.validation.row import Row
+from experiments.validation.tables import Tables
+
+PART: Literal[""] = ""
+MODELS = {"meta-llama/Llama-3.1-8B-Instruct": "llama-3.1-8b"}
+
+
+def rows(tables: Tables) -> Sequence[Row]:
+    """A row a server. Raises UserError."""
+    from experiments.validation.samples import serving_samples
+
+    return [
+        Row(
+            family="llama_serving",
+            id=f"{sample.gpu} x{sample.members} {sample.isl}+{sample.osl} tokens, {sample.batch} in flight",
+            gpu=sample.gpu,
+            predict=partial(serving_ms, sample.model, sample.members, sample.batch, sample.isl, sample.osl),
+            measured=sample.tpot_ms,
+            unit="ms",
+            source=sample.source,
+            group=f"{sample.model} x{sample.members}",
+        )
+        for sample in serving_samples(tables, MODELS)
+    ]
