@@ -26,9 +26,8 @@ class Schedule(Protocol):
     WARPGROUPS: numbers of computing warpgroups that it can have, fewest first. Where a file has CLUSTERS (sizes of a
     cluster of CTAs) or DMA_WARPS (warps that only load), these can be fixed too; the first is the usual one.
     SPLITS_SHARED: each CTA of a cluster keeps only its part of the operand that they have in common. BY_TASKS: it needs
-    the nodes of a kernel one by one.
-    RESIDENT, where a file has it: its CTAs end with their tiles, and an SM runs as many as fit (see resident).
-    SPLITS_SHARED: each CTA of a cluster keeps only its part of the operand that they have in common.
+    the nodes of a kernel one by one. RESIDENT: its CTAs end with their tiles, and an SM runs as many as fit (see
+    resident).
     """
 
     SERVES: tuple[Job, ...]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from experiments.text.launching import launching_line
 from experiments.text.page import Part, Verbatim
 from experiments.text.quantity import bytes_text, number_of, time_text
+from experiments.text.states import states_parts
 from experiments.text.table import Column, Table
 from patterns.errors import UnknownName
 from patterns.pipeline.listing import listing
@@ -99,4 +100,5 @@ def call_parts(execution: Execution, name: str, cycles: int | None, cells: int) 
     width = max(6, *(len(unit) + 1 for unit in units)) if units else 6
     lines = [timeline_line(unit.upper(), text_timeline(run.timeline, unit, until, cells), width) for unit in units]
     scale = f"{name}: cycles 0 to {until:,} of {run.timeline.total_cycles:,}, {until / cells:,.0f} a cell"
-    return [Verbatim(listing(call.program).rstrip("\n")), scale, Verbatim("\n".join(lines))]
+    states = states_parts(call.program, run.timeline) if execution.plan.family == "gpu" else []
+    return [Verbatim(listing(call.program).rstrip("\n")), scale, Verbatim("\n".join(lines)), *states]
