@@ -50,7 +50,14 @@ def command(
     """Compare the GPU model with measurements: errors of each FAMILY (see `patternloom list families`), all if none.
 
     Published figures are part of the project. NVIDIA's aiconfigurator database comes with
-    `pip install 'patternloom[validation]'`; a folder of your own tables may stand in its place.
+    `pip install 'patternloom[validation]'`; a folder of your own tables may stand in its place, each a CSV or Parquet
+    file whose name begins with what it is of and that has these columns:
+
+    \b
+    gemm       gpu, library, gemm_dtype, m, n, k, latency_us
+    attention  gpu, library, phase (context or generation), batch_size, isl, step,
+               num_heads, num_key_value_heads, head_dim, kernel_source, latency_us
+    allreduce  gpu, library, num_gpus, elements_bf16, latency_us
     """
     from experiments.output import check_writable
     from experiments.text.validation import validation_parts

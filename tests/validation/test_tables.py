@@ -79,7 +79,8 @@ def test_an_all_reduce_of_the_database_counts_elements(tmp_path: Path) -> None:
 
 
 def test_servers_are_of_known_models_in_bf16(tmp_path: Path) -> None:
-    heading = "id,system,backend,backend_version,model_path,precision,mode,pp_size,tp_size,batch_size,isl,osl,silicon_tpot_ms\n"
+    texts = "id,system,backend,backend_version,model_path,precision,mode"
+    heading = f"{texts},pp_size,tp_size,batch_size,isl,osl,silicon_tpot_ms\n"
     rows = "a,h200_sxm,trtllm,1.0,ours/8B,,agg,1,4,8,1024,128,7.5\nb,h200_sxm,trtllm,1.0,ours/8B,fp8,agg,1,4,8,1,1,1\n"
     others = "c,h200_sxm,trtllm,1.0,theirs,,agg,1,4,8,1,1,1\nd,h200_sxm,trtllm,1.0,ours/8B,,disagg,1,,,1,1,1\n"
     tables = find_tables(write(tmp_path, "silicon_sample.csv", heading + rows + others))
