@@ -46,7 +46,8 @@ def peak_lines(model: str, name: str) -> tuple[str, ...]:
         dtypes = [dtype for dtype, _ in group]
         ridge = digits(float(peaks.ridge_flops_per_byte(dtypes[0])))
         lines.append(f"{', '.join(dtypes)}: {scaled(rate, 'FLOP/s')} dense, ridge point {ridge} FLOP/B")
-    return (*lines, f"16-bit: {peaks.derivation} x {scaled(peaks.clock_hz, 'Hz')}")
+    lines.append(f"16-bit: {peaks.derivation} x {scaled(peaks.clock_hz, 'Hz')}")
+    return (*lines, *([f"features: {', '.join(peaks.features)}"] if peaks.features else []))
 
 
 def about_machine(family: Family, name: str) -> str:

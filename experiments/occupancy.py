@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from gpu_model import Machine, load_machine
 from gpu_model.occupancy import WARPGROUP, Kernel, Occupancy, occupancy, waves
+from gpu_model.options import Options
 from gpu_model.register_plan import RegisterPlan, register_plan
 from gpu_model.tile_cta import Tile, TileCta, tile_cta
 from patterns.errors import UserError
@@ -28,6 +29,8 @@ class Question:
     schedule: str | None = None
     stages: int | None = None
     warpgroups: int | None = None
+    layout: str = "swizzled"
+    loader: str | None = None
     problem: str | None = None
 
 
@@ -85,7 +88,8 @@ def _launched(plan: RegisterPlan, question: Question) -> int:
 def _by_tile(question: Question, machine: Machine) -> Answer:
     rows, columns, inner = _extents("--tile", question.tile or "", "128x256x64")
     tile = Tile(rows, columns, inner, question.dtype)
-    cta = tile_cta(machine, tile, question.schedule, question.stages, question.warpgroups)
+    options = Options(question.stages, question.loader, question.warpgroups, layout=question.layout)
+    cta = tile_cta(machine, tile, question.schedule, options)
     counted = None
     if question.problem:
         m, n = _extents("--problem", question.problem, "4096x4096")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from gpu_model.applies import check_applies, unused
 from gpu_model.asked import Ask
 from gpu_model.call import call_of, combine_call
 from gpu_model.launch import launch_named
@@ -14,7 +15,7 @@ from gpu_model.operand_types import converted
 from gpu_model.options import options_of
 from gpu_model.policy import Policy, kernels, policy_named, together
 from gpu_model.rates import rates
-from gpu_model.schedule import AUTO, check_schedule
+from gpu_model.schedule import AUTO
 from gpu_model.tasks import page_misfit
 from gpu_model.together import Part, one_call
 from patterns.errors import DoesNotFit, UserError
@@ -40,7 +41,7 @@ def lower(
     Raises UnknownName, UserError, and DoesNotFit, which says what would fit.
     """
     # 1. Names and options first: a mistake in them is told before any work.
-    check_schedule(schedule, machine)
+    check_applies(graph, schedule, machine)
     how, mode = policy_named(policy), launch_named(launch, machine)
     ask = Ask(mode.inside(machine), schedule, options_of(options or {}), *_launch_cycles(mode.cost(machine), machine))
     # 2. The graph must fit the memory, and should be of types that the machine multiplies.
@@ -50,7 +51,7 @@ def lower(
     # 4. Lay each kernel out, and launch it as often as its block is run.
     parts = tuple(_laid_out(graph, block, groups, ask) for block, groups, _ in fused)
     calls = (one_call(graph, parts, ask.machine),) if together(how) else tuple(_calls(parts, ask.machine))
-    warnings += [*_misfits(parts, how, machine), *no_room(graph, calls, machine.hbm_bytes)]
+    warnings += [*_unasked(parts, schedule), *_misfits(parts, how, machine), *no_room(graph, calls, machine.hbm_bytes)]
     # 5. Together they are the plan.
     return Plan(
         machine=machine.name,
@@ -79,6 +80,11 @@ def _calls(parts: Iterable[Part], machine: Machine) -> Iterator[Call]:
             yield call
             if combine is not None:
                 yield combine_call(f"{asked.what}.combine", part.block, call, combine)
+
+
+def _unasked(parts: Iterable[Part], schedule: str) -> Iterator[str]:
+    """A warning where a schedule was asked for that no kernel has."""
+    return unused(schedule, {laid_out.chosen.schedule for part in parts for laid_out in part.laid_out})
 
 
 def _misfits(parts: Iterable[Part], how: Policy, machine: Machine) -> Iterator[str]:

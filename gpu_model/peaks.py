@@ -18,4 +18,5 @@ def peaks_of(name: str) -> Peaks:
         derivation=f"{machine.sm_count} SMs x {machine.bf16_flops_per_cycle:,} FLOP/cycle",
         hbm_bytes_per_s=machine.hbm_bytes_per_s,
         hbm_efficiency=machine.hbm_efficiency,
+        features=machine.features,
     )

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from gpu_model.fit import misfit, most_slots, resident
-from gpu_model.loader import loaders_there
+from gpu_model.loader import loader_named, usable_loaders
 from gpu_model.machine import Machine
 from gpu_model.occupancy import WARPGROUP, Occupancy, occupancy
+from gpu_model.options import Options
 from gpu_model.price import Mma, mma
 from gpu_model.register_plan import (
     MOST_SETMAXNREG,
@@ -18,10 +19,13 @@ from gpu_model.register_plan import (
     set_registers,
 )
 from gpu_model.schedule import Schedule, check_schedule, schedule_named
+from gpu_model.smem_layout import USUAL as USUAL_LAYOUT
+from gpu_model.smem_layout import check_layout, conflict_ways, padding_bytes
 from gpu_model.work import Choice, CtaDemand, Work
 from patterns.dtypes import dtype_bytes
 from patterns.errors import UserError
 
+DOUBLE_BUFFER = 2
 # What is taken where no schedule is named: the first whose feature the machine has.
 USUAL = (
     ("tcgen05", "tcgen05"),
@@ -43,12 +47,21 @@ class Tile:
     @property
     def slot_bytes(self) -> int:
         """One step's operands."""
-        return (self.rows + self.columns) * self.inner * dtype_bytes(self.dtype)
+        return (self.rows + self.columns) * self.row_bytes
+
+    @property
+    def row_bytes(self) -> int:
+        """A row of an operand in one step."""
+        return self.inner * dtype_bytes(self.dtype)
 
 
 @dataclass(frozen=True)
 class TileCta:
-    """How a tile's CTA sits on an SM. mma: one step as the tensor core runs it, padding included."""
+    """How a tile's CTA sits on an SM. mma: one step as the tensor core runs it, padding included.
+
+    conflicts: cycles in which shared memory gives what it could give in one. instructions: warp instructions that load
+    a stage.
+    """
 
     tile: Tile
     schedule: str
@@ -58,6 +71,8 @@ class TileCta:
     most_slots: int
     mma: Mma
     plan: RegisterPlan | None
+    conflicts: int
+    instructions: int
 
     @property
     def padding(self) -> float:
@@ -65,38 +80,55 @@ class TileCta:
         return 1 - 2 * self.tile.rows * self.tile.columns * self.tile.inner / self.mma.flops
 
 
-def tile_cta(
-    machine: Machine,
-    tile: Tile,
-    schedule: str | None = None,
-    slots: int | None = None,
-    warpgroups: int | None = None,
-) -> TileCta:
+def tile_cta(machine: Machine, tile: Tile, schedule: str | None = None, options: Options = Options()) -> TileCta:  # noqa: B008 (frozen)
     """The CTA of a tile: with the deepest ring that fits and the fewest warpgroups that hold it, if not given.
 
-    Raises UserError, UnknownName, and DoesNotFit with what would fit.
+    options: slots, warpgroups, loader and layout. Raises UserError, UnknownName, and DoesNotFit with what would fit.
     """
-    _check(tile, slots, warpgroups)
+    _check(tile, options)
     name = schedule or next(usual for feature, usual in USUAL if feature in machine.features)
     check_schedule(name, machine)
     found = schedule_named(name)
-    work = Work("the tile", (), 1, tile.slot_bytes, (), (), 0, accumulators=tile.rows * tile.columns)
+    loader = usable_loaders(name, found.LOADERS, options.loader, machine)[0]
+    layout = options.layout or USUAL_LAYOUT
+    check_layout(layout, loader)
+    work = _work(tile, layout)
     most = most_slots(work, machine)
-    depths = found.slot_counts(most)
-    choice = Choice(slots or (depths[-1] if depths else 1), loaders_there(found.LOADERS, machine)[0])
-    choice, demand = _fitting(work, found, choice, (warpgroups,) if warpgroups else found.WARPGROUPS, machine)
-    step = mma(machine, tile.rows, tile.columns, tile.inner, tile.dtype)
-    held, plan = resident(demand, machine), None
-    if demand.setmaxnreg:
-        plan = greatest_plan(machine, demand, held.ctas_per_sm)
-        launched = min(plan.launched, machine.most_registers_per_thread)
-        held = occupancy(machine, replace(held.kernel, registers=launched))
-    return TileCta(tile, name, choice, demand, held, most, step, plan)
+    choice = Choice(options.slots or _deepest(found.slot_counts(most), most), loader, layout=layout)
+    counts = (options.warpgroups,) if options.warpgroups else found.WARPGROUPS
+    choice, demand = _fitting(work, found, choice, counts, machine)
+    held, plan = _resident(machine, demand)
+    conflicts = conflict_ways(layout, tile.row_bytes)
+    step = mma(machine, tile.rows, tile.columns, tile.inner, tile.dtype, conflicts=conflicts)
+    instructions = loader_named(loader).instructions(machine, tile.slot_bytes)
+    return TileCta(tile, name, choice, demand, held, most, step, plan, conflicts, instructions)
 
 
-def _check(tile: Tile, slots: int | None, warpgroups: int | None) -> None:
-    given = {"rows": tile.rows, "columns": tile.columns, "K": tile.inner, "stages": slots, "warpgroups": warpgroups}
-    for name, value in given.items():
+def _work(tile: Tile, layout: str) -> Work:
+    padding = padding_bytes(layout, tile.slot_bytes, tile.row_bytes)
+    accumulators = tile.rows * tile.columns
+    return Work("the tile", (), 1, tile.slot_bytes, (), (), 0, accumulators=accumulators, padding_bytes=padding)
+
+
+def _deepest(depths: tuple[int, ...], most: int) -> int:
+    """A schedule that has some depths of a ring runs with any; one of one or two slots has no more use for others."""
+    deepest = max(depths, default=1)
+    return most if deepest > DOUBLE_BUFFER else deepest
+
+
+def _resident(machine: Machine, demand: CtaDemand) -> tuple[Occupancy, RegisterPlan | None]:
+    """CTAs of an SM; where registers move, launched with as many as that leaves each, and the plan of them."""
+    held = resident(demand, machine)
+    if not demand.setmaxnreg:
+        return held, None
+    plan = greatest_plan(machine, demand, held.ctas_per_sm)
+    launched = min(plan.launched, machine.most_registers_per_thread)
+    return occupancy(machine, replace(held.kernel, registers=launched)), plan
+
+
+def _check(tile: Tile, options: Options) -> None:
+    extents = (("rows", tile.rows), ("columns", tile.columns), ("K", tile.inner))
+    for name, value in (*extents, ("stages", options.slots), ("warpgroups", options.warpgroups)):
         if value is not None and value < 1:
             raise UserError(f"{name} must be at least 1, is {value}")
 

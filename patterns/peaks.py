@@ -10,7 +10,8 @@ from patterns.units import exact
 
 @dataclass(frozen=True)
 class Peaks:
-    """flops_per_s: dense matrix FLOP by the type of the operands, a multiply-add being 2. How they come about in words.
+    """flops_per_s: dense matrix FLOP by the type of the operands, a multiply-add being 2; derivation: how the 16-bit
+    rate comes about, in words. features: of its instruction set.
 
     hbm_efficiency: the share of hbm_bytes_per_s that long streams get; applied once, wherever bytes become time.
     """
@@ -20,6 +21,7 @@ class Peaks:
     derivation: str
     hbm_bytes_per_s: int
     hbm_efficiency: float
+    features: tuple[str, ...] = ()
 
     @property
     def hbm_achieved_bytes_per_s(self) -> Fraction:

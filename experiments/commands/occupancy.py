@@ -25,6 +25,8 @@ from experiments.request import GPU
 @click.option("--schedule", help="Schedule of the tile.  [default: the GPU's usual one]")
 @number("--stages", 1, help="Slots of the tile's ring.  [default: the most that fit]")
 @number("--warpgroups", 1, help="Warpgroups that compute the tile.  [default: the fewest that hold it]")
+@click.option("--layout", default="swizzled", show_default=True, help="How operands lie in shared memory.")
+@click.option("--loader", help="What brings operands there.  [default: the schedule's usual one]")
 @click.option("--problem", metavar="MxN", help="Count the waves of tiles of this product.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(gpu: str, as_json: bool, **values: Any) -> None:

@@ -95,6 +95,7 @@ def tile_text(cta: TileCta) -> str:
         f"  a stage has {tile.slot_bytes:,} bytes: {number_of(choice.slots, 'stage')} of at most {cta.most_slots} "
         "that fit",
     ]
+    lines += [loading_text(cta), layout_text(cta)]
     if cta.demand.tmem_columns:
         lines.append(f"  accumulators in {cta.demand.tmem_columns} columns of tensor memory")
     else:
@@ -108,6 +109,20 @@ def tile_text(cta: TileCta) -> str:
         f"  a step is {cta.mma.flops:,} FLOP in {number_of(cta.mma.cycles, 'cycle')} of the tensor cores{lost}"
     )
     return "\n".join(lines)
+
+
+def loading_text(cta: TileCta) -> str:
+    """What loads a stage, with how many instructions, and the levels that its bytes pass."""
+    from gpu_model.loader import loader_named
+
+    passed = " and ".join(loader_named(cta.choice.loader).THROUGH)
+    return f"  {cta.choice.loader} loads a stage with {number_of(cta.instructions, 'instruction')}, through {passed}"
+
+
+def layout_text(cta: TileCta) -> str:
+    """How operands lie in shared memory, and what reading them costs."""
+    ways = f"{cta.conflicts}-way bank conflicts" if cta.conflicts > 1 else "no bank conflicts"
+    return f"  operands are {cta.choice.layout} in shared memory: rows of {cta.tile.row_bytes} bytes, {ways}"
 
 
 def plan_text(plan: RegisterPlan) -> str:
@@ -173,4 +188,8 @@ def tile_record(cta: TileCta) -> dict[str, object]:
         "warpgroups": cta.choice.warpgroups,
         "roles": {role.role: {"threads": role.threads, "registers": role.registers} for role in cta.demand.roles},
         "padding": cta.padding,
+        "loader": cta.choice.loader,
+        "load_instructions": cta.instructions,
+        "layout": cta.choice.layout,
+        "conflict_ways": cta.conflicts,
     }

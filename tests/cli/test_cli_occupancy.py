@@ -77,6 +77,20 @@ def test_padding_to_the_shape_of_the_instruction_is_shown() -> None:
     assert "padding" not in said("--tile", "128x256x64")
 
 
+def test_loader_and_layout_of_a_tile() -> None:
+    plain = ("--gpu", "a100_sxm", "--tile", "128x128x64", "--layout", "plain")
+    assert "cp_async loads a stage with 64 instructions, through l1 and smem" in said(*plain)
+    assert "operands are plain in shared memory: rows of 128 bytes, 8-way bank conflicts" in said(*plain)
+    found = record("--tile", "128x128x64")["tile"]
+    assert isinstance(found, dict)
+    assert (found["loader"], found["load_instructions"]) == ("tma", 1)
+    assert (found["layout"], found["conflict_ways"], found["stages"]) == ("swizzled", 1, 7)
+    padded = record("--tile", "128x128x64", "--loader", "cp_async", "--layout", "padded")["tile"]
+    assert isinstance(padded, dict)
+    # 256 rows of 128 bytes and 16 of padding: 36 KiB a stage, six in 227 KiB.
+    assert (padded["most_stages"], padded["conflict_ways"]) == (6, 1)
+
+
 def test_every_gpu_has_a_usual_schedule() -> None:
     used = {gpu: record("--gpu", gpu, "--tile", "128x128x64")["tile"] for gpu in ("v100", "a100_sxm", "h200", "b200")}
     assert {gpu: tile["schedule"] for gpu, tile in used.items() if isinstance(tile, dict)} == {
@@ -111,6 +125,9 @@ def test_every_gpu_has_a_usual_schedule() -> None:
         (("--tile", "128x128x64", "--dtype", "fp5"), "unknown dtype 'fp5'"),
         (("--tile", "128x128x64", "--warpgroups", "0"), "must be at least 1, is 0"),
         (("--tile", "128x128x64", "--schedule", "tcgen05"), "needs tcgen05, tmem, which h100_sxm lacks"),
+        (("--tile", "128x128x64", "--layout", "padded"), "tma writes dense boxes, so not the layout padded"),
+        (("--tile", "128x128x64", "--layout", "swizled"), "unknown layout 'swizled' (did you mean 'swizzled'?)"),
+        (("--tile", "128x128x64", "--loader", "dma"), "unknown loader of warp_specialized 'dma'"),
         (("--tile", "1024x1024x64"), "does not fit"),
         (("--plan", "24,240", "--problem", "8x8"), "--problem counts tiles: give a --tile"),
     ],

@@ -1,0 +1,41 @@
+"""A schedule that was asked for, and the kernels that there are: whether it runs any of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from gpu_model.machine import Machine
+from gpu_model.schedule import AUTO, Job, check_schedule, schedule_named
+from patterns.errors import UserError
+from patterns.graph import Graph
+from patterns.kind import Trait, has
+
+# What kernels of each sort are, and the trait that one of their nodes has.
+WORDS: Mapping[Job, str] = {
+    "mm": "matrix products",
+    "online": "attention, two products with a softmax between them",
+    "stream": "kernels without a product of their own",
+    "collective": "sums over GPUs",
+}
+NEEDS: Mapping[Job, Trait] = {"mm": "contracts", "online": "contracts", "collective": "communicates"}
+
+
+def check_applies(graph: Graph, name: str, machine: Machine) -> None:
+    """Raises UnknownName, and UserError where the machine lacks what a schedule needs, or a graph any kernel for it."""
+    check_schedule(name, machine)
+    if name == AUTO:
+        return
+    jobs = schedule_named(name).SERVES
+    nodes = [node for _, node in graph.nodes()]
+    if not any(job not in NEEDS or any(has(node, NEEDS[job]) for node in nodes) for job in jobs):
+        raise UserError(f"schedule {name} runs {_served(name)}, and {graph.name} has none; leave it to auto")
+
+
+def unused(name: str, used: Iterable[str]) -> Iterator[str]:
+    """A warning where no kernel runs by the schedule that was asked for."""
+    if name != AUTO and name not in used:
+        yield f"schedule {name} runs {_served(name)}; no kernel is one here, so all are as auto chooses"
+
+
+def _served(name: str) -> str:
+    return " and ".join(WORDS[job] for job in schedule_named(name).SERVES)

@@ -1,0 +1,71 @@
+"""Schedules asked of graphs that have no kernel for them, and tiles at the edges of what is sensible."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpu_model import load_machine, lower
+from gpu_model.loader import loader_named, loader_names
+from gpu_model.price import mma
+from patterns.errors import UserError
+from patterns.library import workload
+from patterns.pipeline.simulate import simulate
+
+H100 = load_machine("h100_sxm")
+
+
+@pytest.mark.parametrize(
+    ("graph", "schedule", "message"),
+    [
+        ("softmax", "pingpong", "schedule pingpong runs matrix products, and softmax has none"),
+        ("softmax", "attention_both", "schedule attention_both runs attention, .* and softmax has none"),
+        ("gemm", "one_shot", "schedule one_shot runs sums over GPUs, and gemm has none"),
+    ],
+)
+def test_a_schedule_for_which_a_graph_has_no_node_is_refused(graph: str, schedule: str, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        lower(workload(graph), H100, schedule=schedule)
+
+
+def test_a_schedule_that_no_kernel_of_a_policy_uses_is_told() -> None:
+    plan = lower(workload("attention"), H100, policy="pattern", schedule="attention_both")
+    assert any("no kernel is one here, so all are as auto chooses" in warning for warning in plan.warnings)
+    assert not lower(workload("gemm"), H100, schedule="multistage").warnings
+    assert not lower(workload("softmax"), H100, schedule="streaming").warnings
+
+
+@pytest.mark.parametrize(
+    ("extents", "options"),
+    [
+        ({"m": 100, "n": 200, "k": 300}, {"tile_m": 64, "tile_n": 64}),
+        ({"m": 128, "n": 128, "k": 1}, {}),
+        ({"m": 1, "n": 1, "k": 1}, {}),
+        ({"m": 1, "n": 4096, "k": 4096}, {"tile_m": 64}),
+        ({"m": 100, "n": 30, "k": 64}, {"tile_m": 256, "tile_n": 256}),
+    ],
+)
+@pytest.mark.parametrize("name", ["v100", "a100_sxm", "h100_sxm", "b200"])
+def test_tiles_that_do_not_divide_and_k_of_one(name: str, extents: dict[str, int], options: dict[str, int]) -> None:
+    calls = lower(workload("gemm", overrides=extents), load_machine(name), options=options).calls
+    flops = 2 * extents["m"] * extents["n"] * extents["k"]
+    assert sum(dict(call.work)["matrix_flops"] for call in calls) >= flops
+    assert all(simulate(call.program).total_cycles > 0 for call in calls)
+
+
+def test_padding_is_counted_as_work() -> None:
+    # One row is padded to the eight columns of the instruction, whose 64 rows the other operand fills.
+    assert mma(H100, 1, 64, 64, "bf16").flops == 8 * 2 * 64 * 64
+    assert mma(load_machine("a100_sxm"), 1, 64, 64, "bf16").flops == 8 * 2 * 64 * 64
+    assert mma(load_machine("b200"), 1, 64, 64, "bf16").flops == 16 * 2 * 128 * 64
+
+
+# 48 KiB: by TMA one instruction; by cp.async 512 bytes each; through registers a load and a store for each.
+@pytest.mark.parametrize(
+    ("name", "instructions", "through"),
+    [("tma", 1, ("smem",)), ("cp_async", 96, ("l1", "smem")), ("registers", 192, ("l1", "registers", "smem"))],
+)
+def test_loaders_say_their_instructions_and_levels(name: str, instructions: int, through: tuple[str, ...]) -> None:
+    loader = loader_named(name)
+    assert loader.instructions(H100, 48 * 1024) == instructions
+    assert tuple(loader.THROUGH) == through
+    assert loader_names() == ("cp_async", "registers", "tma")
