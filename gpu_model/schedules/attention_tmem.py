@@ -1,0 +1,199 @@
+"""Attention on Blackwell: one thread issues all products, two warpgroups do the softmax, one rescales and ends tiles.
+
+Scores, probabilities and sums of both halves of a tile are in tensor memory, so no warp holds accumulators. Sums are
+rescaled only where a maximum rose by much, beside the softmax, and a part of the exponentials is computed as a
+polynomial by the vector units, as much as evens them out with the special ones (FlashAttention-4).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from math import ceil
+
+from gpu_model.attention import (
+    KEYS,
+    QUERIES,
+    VALUES,
+    Block,
+    Pace,
+    block_of,
+    hidden,
+    predicted,
+    producer,
+    rings,
+    take,
+    two_or_more,
+)
+from gpu_model.machine import Machine
+from gpu_model.occupancy import WARPGROUP
+from gpu_model.roles import assemble, drain, hand_over, loop, needed, ramp
+from gpu_model.schedule import Job
+from gpu_model.tmem import LANES, epilogue_registers, issued
+from gpu_model.work import Choice, CtaDemand, RoleDemand, Use, Work
+from patterns.pipeline.program import Channel, Program, Role
+from patterns.pipeline.script import Acquire, Commit, Effect, Fill, Free, Op, Release, Wait
+
+LOADERS = ("tma",)
+SERVES: tuple[Job, ...] = ("online",)
+NEEDS: tuple[str, ...] = ("tcgen05", "tmem", "tma", "setmaxnreg")
+AUTO = True
+WARPGROUPS = (2,)
+SCORES, PROBABILITIES, RISE, RESCALED, SUMS = "scores", "probabilities", "rise", "rescaled", "sums"
+# FlashAttention-4: about a tenth of the rescalings are left where a maximum must rise by a factor of 256 to matter.
+RESCALED_SHARE = Fraction(1, 10)
+# A polynomial of degree 3, rounding by a large number and taking it off again, and putting the exponent in place.
+POLYNOMIAL_OPS = 8
+# Registers of the loading and issuing warps, and beside a row's scores in a softmax thread (FlashAttention-4: 48, 192).
+FEW_REGISTERS = 48
+
+
+def slot_counts(most: int) -> tuple[int, ...]:
+    """Slots of each ring to try, fewest first."""
+    return two_or_more(most)
+
+
+def demand(work: Work, choice: Choice, machine: Machine) -> CtaDemand:
+    """Softmax threads have a row of scores each; sums and scores are in tensor memory."""
+    rows = LANES * choice.warpgroups
+    scores = -(-work.accumulators // (2 * rows))
+    roles = (
+        RoleDemand("loading and issuing warps", WARPGROUP, FEW_REGISTERS),
+        RoleDemand("correction", WARPGROUP, epilogue_registers(machine)),
+        RoleDemand("softmax", WARPGROUP * choice.warpgroups, machine.registers_beside_accumulators + scores),
+    )
+    smem_bytes = choice.slots * (work.slot_bytes + 2 * machine.barrier_bytes) + work.held_bytes
+    columns = -(-work.accumulators // LANES)
+    return CtaDemand(roles, smem_bytes, setmaxnreg=True, tmem_columns=columns)
+
+
+def predict(work: Work, choice: Choice, machine: Machine) -> int:
+    """The units that both halves share, or one half's way through scores, softmax and sums."""
+    blocks = _blocks(work, choice, machine)
+    seen = 2 * (machine.barrier_cycles + machine.mma_wait_cycles)
+    chain = max(block.chain_cycles for block in blocks) + seen + machine.barrier_cycles + _rescale_cycles(work, choice)
+    first = blocks[0].softmax_cycles + machine.mma_wait_cycles
+    return predicted(work, choice, machine, blocks, Pace(chain, first))
+
+
+def program(work: Work, choice: Choice, machine: Machine) -> Program:
+    """A loading warp, an issuing thread, a softmax warpgroup for each half of a tile, and the correcting one."""
+    blocks = _blocks(work, choice, machine)
+    halves = range(len(blocks))
+    loads = producer(work, choice, machine)
+    begin = () if loads else ramp(machine)
+    roles = (
+        *loads,
+        Role("mma", begin + _products(work, machine, blocks)),
+        *(Role(f"softmax{half}", _softmax(work, machine, blocks[half], half)) for half in halves),
+        Role("correction", _correction(work, choice, machine) + drain(machine)),
+    )
+    inside = (SCORES, PROBABILITIES, RISE, RESCALED, SUMS)
+    channels = (*rings(work, choice, 1), *(Channel(f"{name}{half}", 1) for half in halves for name in inside))
+    return assemble(work.name, machine, channels, roles)
+
+
+def _blocks(work: Work, choice: Choice, machine: Machine) -> tuple[Block, ...]:
+    """The step of each half, exponentials evened out between special and vector units; rescaling is another's."""
+    blocks = (block_of(work, half, choice.warpgroups) for half in range(choice.warpgroups))
+    rescaling = _sums_cycles(work, choice)
+    return tuple(replace(block, softmax=_evened(block.softmax, rescaling, machine)) for block in blocks)
+
+
+def _evened(softmax: tuple[Use, ...], rescaling: int, machine: Machine) -> tuple[Use, ...]:
+    special = sum(use.cycles for use in softmax if use.unit == "special")
+    vector = max(0, sum(use.cycles for use in softmax if use.unit == "vector") - rescaling)
+    dearer = Fraction(machine.special_ops_per_cycle * POLYNOMIAL_OPS, machine.vector_ops_per_cycle)
+    share = max(Fraction(0), (special - vector) / (special * (1 + dearer))) if special else Fraction(0)
+    cycles = {"special": ceil(special * (1 - share)), "vector": ceil(vector + special * share * dearer)}
+    return tuple(replace(use, cycles=cycles.get(use.unit, use.cycles)) for use in softmax)
+
+
+def _sums_cycles(work: Work, choice: Choice) -> int:
+    """A vector op on every sum of one half: the end of a tile has two, a division and a conversion."""
+    return sum(use.cycles for use in work.finish if use.unit == "vector") // (2 * choice.warpgroups)
+
+
+def _rescale_cycles(work: Work, choice: Choice) -> int:
+    """What rescaling one half's sums takes in a step, on average, rounded up."""
+    return ceil(_sums_cycles(work, choice) * RESCALED_SHARE)
+
+
+def _products(work: Work, machine: Machine, blocks: tuple[Block, ...]) -> tuple[Op, ...]:
+    """The issuing thread: scores of both halves, then in every step the sums of each and the scores of the next."""
+    script: tuple[Op, ...] = ()
+    first = tuple(op for half in range(len(blocks)) for op in _scores(work, machine, blocks, half))
+    step = tuple(
+        op
+        for half in range(len(blocks))
+        for op in (*_sums(work, machine, blocks, half, last=False), *_scores(work, machine, blocks, half))
+    )
+    last = tuple(op for half in range(len(blocks)) for op in _sums(work, machine, blocks, half, last=True))
+    room = tuple(Acquire(f"{SUMS}{half}") for half in range(len(blocks)))
+    keys, values = take(KEYS, 0, work, machine), take(VALUES, 0, work, machine)
+    for wave in work.waves:
+        queries = take(QUERIES, 0, work, machine) if wave.held is not None else ()
+        steps = loop(work.steps_of(wave) - 1, values + keys + step, "steps")
+        script += loop(wave.tiles, queries + keys + room + first + steps + values + last, "tiles")
+    return script
+
+
+def _scores(work: Work, machine: Machine, blocks: tuple[Block, ...], half: int) -> tuple[Op, ...]:
+    """Scores of one half into tensor memory; after those of the last half the keys are used up."""
+    then: tuple[Effect, ...] = (Fill(f"{SCORES}{half}"), *_used(KEYS, work, half, blocks))
+    return (Acquire(f"{SCORES}{half}"), *issued((blocks[half].scores,), machine, then))
+
+
+def _sums(work: Work, machine: Machine, blocks: tuple[Block, ...], half: int, last: bool) -> tuple[Op, ...]:
+    """Probabilities times values, added to sums that are rescaled; after the last step the sums are complete."""
+    complete: tuple[Effect, ...] = (Fill(f"{SUMS}{half}"), *_used(QUERIES, work, half, blocks)) if last else ()
+    then = (Free(f"{PROBABILITIES}{half}"), Free(f"{RESCALED}{half}"), *_used(VALUES, work, half, blocks), *complete)
+    waits = (Wait(f"{PROBABILITIES}{half}"), Wait(f"{RESCALED}{half}"), *hand_over(machine))
+    return (*waits, *issued((blocks[half].values,), machine, then))
+
+
+def _used(ring: str, work: Work, half: int, blocks: tuple[Block, ...]) -> tuple[Effect, ...]:
+    held = ring != QUERIES or all(wave.held is not None for wave in work.waves)
+    return (Free(ring),) if half == len(blocks) - 1 and held and not hidden(work) else ()
+
+
+def _softmax(work: Work, machine: Machine, block: Block, half: int) -> tuple[Op, ...]:
+    """Read scores, write probabilities in their place, and say how far the maximum rose."""
+    step = (
+        Wait(f"{SCORES}{half}"),
+        *hand_over(machine),
+        Acquire(f"{PROBABILITIES}{half}"),
+        Acquire(f"{RISE}{half}"),
+        *needed(*block.softmax),
+        Release(f"{SCORES}{half}"),
+        Commit(f"{RISE}{half}"),
+        Commit(f"{PROBABILITIES}{half}"),
+    )
+    return tuple(op for wave in work.waves for op in loop(wave.tiles * work.steps_of(wave), step, "steps"))
+
+
+def _correction(work: Work, choice: Choice, machine: Machine) -> tuple[Op, ...]:
+    """Rescale the sums of each half in every step; at the end of a tile read them, divide and store."""
+    rescale = Use("vector", _rescale_cycles(work, choice), "rescale")
+    halves = range(choice.warpgroups)
+    step = tuple(
+        op
+        for half in halves
+        for op in (
+            Wait(f"{RISE}{half}"),
+            *hand_over(machine),
+            Acquire(f"{RESCALED}{half}"),
+            *needed(rescale),
+            Commit(f"{RESCALED}{half}"),
+            Release(f"{RISE}{half}"),
+        )
+    )
+    script: tuple[Op, ...] = ()
+    for wave in work.waves:
+        ends: tuple[Op, ...] = ()
+        for half in halves:
+            finish = needed(*(use.between(half, half + 1, choice.warpgroups) for use in work.finish))
+            store = needed(wave.store.between(half, half + 1, choice.warpgroups))
+            ends += (Wait(f"{SUMS}{half}"), *hand_over(machine), *finish, Release(f"{SUMS}{half}"), *store)
+        script += loop(wave.tiles, loop(work.steps_of(wave), step, "steps") + ends, "tiles")
+    return script
