@@ -16,10 +16,10 @@ from gpu_model.attention import (
     QUERIES,
     VALUES,
     Block,
-    Pace,
     block_of,
+    busy_cycles,
+    half_issue,
     hidden,
-    predicted,
     producer,
     rings,
     take,
@@ -68,12 +68,30 @@ def demand(work: Work, choice: Choice, machine: Machine) -> CtaDemand:
 
 
 def predict(work: Work, choice: Choice, machine: Machine) -> int:
-    """The units that both halves share, or one half's way through scores, softmax and sums."""
+    """The units that both halves share, or one half's way through scores, softmax and sums; tiles follow each other."""
     blocks = _blocks(work, choice, machine)
-    seen = 2 * (machine.barrier_cycles + machine.mma_wait_cycles)
-    chain = max(block.chain_cycles for block in blocks) + seen + machine.barrier_cycles + _rescale_cycles(work, choice)
-    first = blocks[0].softmax_cycles + machine.mma_wait_cycles
-    return predicted(work, choice, machine, blocks, Pace(chain, first))
+    issue = half_issue(work, choice, machine) + machine.barrier_cycles
+    # Sums and the scores after them are issued together: only the scores' commit is waited for.
+    seen = 2 * machine.barrier_cycles + machine.mma_wait_cycles + _rescale_cycles(work, choice)
+    chain = max(block.chain_cycles for block in blocks) + seen
+    busiest = max(busy_cycles(blocks).values())
+    total = machine.kernel_ramp_cycles + machine.kernel_drain_cycles
+    for wave in work.waves:
+        steps, load = work.steps_of(wave), wave.load.cycles
+        returns = (issue + load + work.latency_cycles + chain) // choice.slots if load and steps > choice.slots else 0
+        period = max(chain, load, busiest, returns)
+        loads = steps * load + (wave.held.cycles if wave.held else 0)
+        stored = wave.store.cycles if wave.store.unit == wave.load.unit else 0
+        ends = work.end_cycles(wave) + 2 * machine.barrier_cycles
+        # The next tile's queries come while the last softmax and sums run.
+        late = work.latency_cycles + wave.held.cycles - chain + blocks[0].scores.cycles if wave.held else 0
+        # The second half begins behind the first one's scores.
+        tile = blocks[0].scores.cycles + steps * period + max(0, late)
+        total += wave.tiles * max(tile, loads + stored, ends + chain // 2)
+    first, last = work.waves[0], work.waves[-1]
+    if first.load.cycles:
+        total += issue + work.latency_cycles + first.load.cycles // 2 + (first.held.cycles if first.held else 0)
+    return total + work.end_cycles(last)
 
 
 def program(work: Work, choice: Choice, machine: Machine) -> Program:
@@ -121,34 +139,42 @@ def _rescale_cycles(work: Work, choice: Choice) -> int:
 
 def _products(work: Work, machine: Machine, blocks: tuple[Block, ...]) -> tuple[Op, ...]:
     """The issuing thread: scores of both halves, then in every step the sums of each and the scores of the next."""
-    script: tuple[Op, ...] = ()
-    first = tuple(op for half in range(len(blocks)) for op in _scores(work, machine, blocks, half))
-    step = tuple(
-        op
-        for half in range(len(blocks))
-        for op in (*_sums(work, machine, blocks, half, last=False), *_scores(work, machine, blocks, half))
-    )
-    last = tuple(op for half in range(len(blocks)) for op in _sums(work, machine, blocks, half, last=True))
-    room = tuple(Acquire(f"{SUMS}{half}") for half in range(len(blocks)))
+    halves = range(len(blocks))
     keys, values = take(KEYS, 0, work, machine), take(VALUES, 0, work, machine)
+
+    def scores(last: bool) -> tuple[Op, ...]:
+        return tuple(op for half in halves for op in _scores(work, machine, blocks, half, last))
+
+    def step(new: bool, last: bool) -> tuple[Op, ...]:
+        both = (
+            (*_sums(work, machine, blocks, h, new, False), *_scores(work, machine, blocks, h, last)) for h in halves
+        )
+        return (*values, *keys, *(op for ops in both for op in ops))
+
+    script: tuple[Op, ...] = ()
     for wave in work.waves:
         queries = take(QUERIES, 0, work, machine) if wave.held is not None else ()
-        steps = loop(work.steps_of(wave) - 1, values + keys + step, "steps")
-        script += loop(wave.tiles, queries + keys + room + first + steps + values + last, "tiles")
+        more = work.steps_of(wave) - 1
+        middle = loop(max(0, more - 2), step(new=False, last=False), "steps")
+        steps = loop(min(more, 1), step(True, more == 1)) + middle + loop(int(more > 1), step(False, True))
+        ends = tuple(op for half in halves for op in _sums(work, machine, blocks, half, not more, True))
+        script += loop(wave.tiles, (*queries, *keys, *scores(not more), *steps, *values, *ends), "tiles")
     return script
 
 
-def _scores(work: Work, machine: Machine, blocks: tuple[Block, ...], half: int) -> tuple[Op, ...]:
-    """Scores of one half into tensor memory; after those of the last half the keys are used up."""
-    then: tuple[Effect, ...] = (Fill(f"{SCORES}{half}"), *_used(KEYS, work, half, blocks))
-    return (Acquire(f"{SCORES}{half}"), *issued((blocks[half].scores,), machine, then))
+def _scores(work: Work, machine: Machine, blocks: tuple[Block, ...], half: int, last: bool) -> tuple[Op, ...]:
+    """Scores of one half into tensor memory; after those of the last half the keys are used up, and once queries."""
+    used = (*_used(KEYS, work, half, blocks), *(_used(QUERIES, work, half, blocks) if last else ()))
+    return (Acquire(f"{SCORES}{half}"), *issued((blocks[half].scores,), machine, (Fill(f"{SCORES}{half}"), *used)))
 
 
-def _sums(work: Work, machine: Machine, blocks: tuple[Block, ...], half: int, last: bool) -> tuple[Op, ...]:
-    """Probabilities times values, added to sums that are rescaled; after the last step the sums are complete."""
-    complete: tuple[Effect, ...] = (Fill(f"{SUMS}{half}"), *_used(QUERIES, work, half, blocks)) if last else ()
-    then = (Free(f"{PROBABILITIES}{half}"), Free(f"{RESCALED}{half}"), *_used(VALUES, work, half, blocks), *complete)
-    waits = (Wait(f"{PROBABILITIES}{half}"), Wait(f"{RESCALED}{half}"), *hand_over(machine))
+def _sums(work: Work, machine: Machine, blocks: tuple[Block, ...], half: int, new: bool, last: bool) -> tuple[Op, ...]:
+    """Probabilities times values, added to rescaled sums, or new ones; after the last step the sums are complete."""
+    needs = (f"{PROBABILITIES}{half}",) if new else (f"{PROBABILITIES}{half}", f"{RESCALED}{half}")
+    complete: tuple[Effect, ...] = (Fill(f"{SUMS}{half}"),) if last else ()
+    then = (*(Free(name) for name in needs), *_used(VALUES, work, half, blocks), *complete)
+    room = (Acquire(f"{SUMS}{half}"),) if new else ()
+    waits = (*room, *(Wait(name) for name in needs), *hand_over(machine))
     return (*waits, *issued((blocks[half].values,), machine, then))
 
 
@@ -158,22 +184,28 @@ def _used(ring: str, work: Work, half: int, blocks: tuple[Block, ...]) -> tuple[
 
 
 def _softmax(work: Work, machine: Machine, block: Block, half: int) -> tuple[Op, ...]:
-    """Read scores, write probabilities in their place, and say how far the maximum rose."""
-    step = (
-        Wait(f"{SCORES}{half}"),
-        *hand_over(machine),
-        Acquire(f"{PROBABILITIES}{half}"),
-        Acquire(f"{RISE}{half}"),
-        *needed(*block.softmax),
-        Release(f"{SCORES}{half}"),
-        Commit(f"{RISE}{half}"),
-        Commit(f"{PROBABILITIES}{half}"),
-    )
-    return tuple(op for wave in work.waves for op in loop(wave.tiles * work.steps_of(wave), step, "steps"))
+    """Read scores, write probabilities in their place, and, but for a tile's first step, say how far maxima rose."""
+
+    def step(new: bool) -> tuple[Op, ...]:
+        made = (f"{PROBABILITIES}{half}",) if new else (f"{RISE}{half}", f"{PROBABILITIES}{half}")
+        return (
+            Wait(f"{SCORES}{half}"),
+            *hand_over(machine),
+            *(Acquire(name) for name in made),
+            *needed(*block.softmax),
+            Release(f"{SCORES}{half}"),
+            *(Commit(name) for name in made),
+        )
+
+    script: tuple[Op, ...] = ()
+    for wave in work.waves:
+        steps = step(new=True) + loop(work.steps_of(wave) - 1, step(new=False), "steps")
+        script += loop(wave.tiles, steps, "tiles")
+    return script
 
 
 def _correction(work: Work, choice: Choice, machine: Machine) -> tuple[Op, ...]:
-    """Rescale the sums of each half in every step; at the end of a tile read them, divide and store."""
+    """Rescale the sums of each half in every step but the first; at the end of a tile read them, divide and store."""
     rescale = Use("vector", _rescale_cycles(work, choice), "rescale")
     halves = range(choice.warpgroups)
     step = tuple(
@@ -195,5 +227,5 @@ def _correction(work: Work, choice: Choice, machine: Machine) -> tuple[Op, ...]:
             finish = needed(*(use.between(half, half + 1, choice.warpgroups) for use in work.finish))
             store = needed(wave.store.between(half, half + 1, choice.warpgroups))
             ends += (Wait(f"{SUMS}{half}"), *hand_over(machine), *finish, Release(f"{SUMS}{half}"), *store)
-        script += loop(wave.tiles, loop(work.steps_of(wave), step, "steps") + ends, "tiles")
+        script += loop(wave.tiles, loop(work.steps_of(wave) - 1, step, "steps") + ends, "tiles")
     return script
