@@ -23,7 +23,7 @@ class Chosen:
     """A kernel as it will run: its tiles, its schedule, and what it is predicted to take.
 
     machine: at the kernel's own clock and with its own ramp. predicted_cycles: of the clock that was asked about, so
-    that kernels of different clocks compare.
+    that kernels of different clocks compare. reason: why this schedule, '' where nothing else was tried.
     """
 
     cuts: tuple[Priced, ...]
@@ -34,6 +34,7 @@ class Chosen:
     predicted_cycles: int
     machine: Machine
     misfit: DoesNotFit | None = None
+    reason: str = ""
 
     @property
     def tiles(self) -> int:

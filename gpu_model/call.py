@@ -41,6 +41,7 @@ def call_of(name: str, block: Block, group: Group, chosen: Chosen, members: int,
         traffic=_traffic(total, sent),
         schedule=_described(chosen.schedule, chosen.choice),
         reason=group.reason,
+        schedule_reason=chosen.reason,
     )
 
 

@@ -27,6 +27,7 @@ from gpu_model.schedule import (
 from gpu_model.smem_layout import check_layout
 from gpu_model.tile import SMALLEST, Targets, cuttings, targets_of
 from gpu_model.traffic import moved
+from gpu_model.why import schedule_reason
 from gpu_model.work import Choice, Work
 from patterns.errors import DoesNotFit
 
@@ -40,7 +41,7 @@ def choose(asked: Asked, asked_of: Machine, aims: Iterable[Targets] | None = Non
     """The best candidate, by default of all aims. Raises DoesNotFit where none fits and the machine refuses such plans.
 
     Predictions are good to about a percent: of those that close to the fastest, the one that spreads over most SMs is
-    taken, then the fastest, then the one with most slots and fewest warpgroups.
+    taken, then the fastest, then the one with most slots and fewest threads.
     """
     machine = started(asked_of, asked.is_product)
     candidates = _candidates(asked, targets_of(asked, machine) if aims is None else aims, machine, asked_of.clock_hz)
@@ -52,12 +53,15 @@ def choose(asked: Asked, asked_of: Machine, aims: Iterable[Targets] | None = Non
         raise _whole_misfit(asked, machine) or _nearest_misfit(candidates)
     least = min(c.predicted_cycles for c in fitting or candidates)
     close = (c for c in fitting or candidates if c.predicted_cycles <= least * CLOSE)
-    return _settled(asked, min(close, key=lambda c: _preference(c, machine)), asked_of.clock_hz)
+    chosen = min(close, key=lambda c: _preference(c, machine))
+    reason = schedule_reason(asked, chosen, candidates)
+    return replace(_settled(asked, chosen, asked_of.clock_hz), reason=reason)
 
 
 def _preference(chosen: Chosen, machine: Machine) -> tuple[int, int, int, int]:
     active = min(chosen.tiles, machine.sm_count)
-    return (-active, chosen.predicted_cycles, -chosen.choice.slots, chosen.choice.warpgroups)
+    threads = schedule_named(chosen.schedule).demand(chosen.work, chosen.choice, machine).threads
+    return (-active, chosen.predicted_cycles, -chosen.choice.slots, threads)
 
 
 def _whole_misfit(asked: Asked, machine: Machine) -> DoesNotFit | None:

@@ -58,7 +58,7 @@ class Call:
     iterations: executions of its block inside one launch (a looped section: all layers).
     work: (resource, amount) of one launch over the whole machine, as issued (padding and re-reads included).
     traffic: (memory level, bytes) of one launch over the whole machine.
-    reason: why these nodes are one call, for people.
+    reason: why these nodes are one call, for people. schedule_reason: why they have this schedule.
     """
 
     name: str
@@ -75,6 +75,7 @@ class Call:
     traffic: tuple[tuple[Level, int], ...] = ()
     schedule: str = ""
     reason: str = ""
+    schedule_reason: str = ""
 
 
 @dataclass(frozen=True)

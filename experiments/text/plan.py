@@ -44,6 +44,7 @@ def plan_parts(execution: Execution) -> list[Part]:
         Table(columns, rows),
         launching_line(summarize(execution).launching, plan.launch.mode),
         "What each call holds, and why:\n" + "\n".join(call_line(call) for call in plan.calls),
+        schedule_reasons(plan),
         refusals(plan),
         *(f"Warning: {warning}" for warning in plan.warnings),
     ]
@@ -61,6 +62,12 @@ def call_line(call: Call) -> str:
     """The nodes of a call and the reason for it."""
     held = ", ".join(call.nodes) if call.nodes else f"finishes {call.combines}"
     return f"  {call.name}  {held}" + (f": {call.reason}" if call.reason else "")
+
+
+def schedule_reasons(plan: Plan) -> str:
+    """Why calls have their schedules; '' if none was chosen among several."""
+    told = [(call.name, f"{call.schedule}: {call.schedule_reason}") for call in plan.calls if call.schedule_reason]
+    return "How schedules were chosen:\n" + "\n".join(f"  {name}  {why}" for name, why in told) if told else ""
 
 
 def refusals(plan: Plan) -> str:
