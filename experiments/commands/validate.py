@@ -60,26 +60,32 @@ def command(
     allreduce  gpu, library, num_gpus, elements_bf16, latency_us
     """
     from experiments.output import check_writable
-    from experiments.text.validation import validation_parts
     from experiments.validate import Question
-    from experiments.validation.export import validation_json
 
     if plot_folder is not None:
         check_writable(plot_folder, folder=True)
     if bands_file is not None:
         check_writable(bands_file, folder=False)
-    question = Question(rows=None if every else rows, jobs=jobs or 0, **values)
-    result = run(question)
+    result = run(Question(rows=None if every else rows, jobs=jobs or 0, **values))
     if plot_folder is not None:
         draw(result, plot_folder)
     if bands_file is not None:
         write_bands(result, bands_file)
-    if as_json:
-        click.echo(validation_json(result), nl=False)
-        return
-    from experiments.text.page import show_page
+    show(result, as_json)
 
-    show_page(validation_parts(result))
+
+def show(result: Validation, as_json: bool) -> None:
+    """The result on stdout; notes beside JSON go to stderr."""
+    from experiments.text.page import show_page
+    from experiments.text.validation import notes, validation_parts
+    from experiments.validation.export import validation_json
+
+    if not as_json:
+        show_page(validation_parts(result))
+        return
+    click.echo(validation_json(result), nl=False)
+    for note in notes(result):
+        click.echo(note, err=True)
 
 
 def run(question: Question) -> Validation:

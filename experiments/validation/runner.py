@@ -28,7 +28,7 @@ def outcomes(rows: Sequence[Row], overrides: Mapping[str, str], jobs: int = 0) -
     asked = [(row, tuple(({**dict(row.settings), **overrides}).items())) for row in rows]
     for gpu, settings in dict.fromkeys((row.gpu, settings) for row, settings in asked):
         machine_with(gpu, settings)
-    workers = min(jobs or len(os.sched_getaffinity(0)), len(rows) // FEW_ROWS + 1)
+    workers = min(jobs or processors(), len(rows) // FEW_ROWS + 1)
     if workers == 1:
         yield from map(_outcome, asked)
         return
@@ -37,6 +37,11 @@ def outcomes(rows: Sequence[Row], overrides: Mapping[str, str], jobs: int = 0) -
         yield from pool.map(_outcome, asked, chunksize=ROWS_AT_ONCE)
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
+
+
+def processors() -> int:
+    """Processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _left_to_the_parent() -> None:

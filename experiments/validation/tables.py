@@ -11,6 +11,7 @@ import csv
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -119,8 +120,8 @@ def _csv_columns(path: Path, names: Sequence[str]) -> Columns:
 def _parquet_columns(path: Path, names: Sequence[str]) -> Columns:
     if find_spec("pyarrow") is None:
         raise UserError(f"{path.name} needs pyarrow to be read: {EXTRA}")
-    # pyarrow is optional; without type information it is known by these two names only.
-    parquet = __import__("pyarrow.parquet", fromlist=["parquet"])
+    # pyarrow is optional, so it is not imported by name.
+    parquet = import_module("pyarrow.parquet")
     try:
         schema = parquet.read_schema(path)
         columns: Columns = parquet.read_table(path, columns=[n for n in names if n in schema.names]).to_pydict()

@@ -43,7 +43,7 @@ def test_every_run_of_the_lecture_is_equal_to_the_cycle() -> None:
 def test_json_has_families_and_rows_and_nothing_else(folder: Path) -> None:
     result = run("gemm", "lecture", "--aiconfigurator", str(folder), "--json")
     assert result.exit_code == 0, result.output
-    data = json.loads(result.output)
+    data = json.loads(result.stdout)
     assert set(data) == {"families", "rows"}
     assert set(data["families"]) == {"gemm", "lecture"}
     assert set(data["families"]["gemm"]) == {"rows", "mape_percent", "median_percent", "p90_percent", "bias_percent"}
