@@ -96,7 +96,7 @@ mapping_options = stacked(
         metavar="NAME=VALUE",
         callback=read_settings,
         multiple=True,
-        help="Fix what the schedule would choose: loader, warpgroups, tile_m, splits, cluster, dma_warps ...",
+        help="Fix what would be chosen: loader, warpgroups, tile_m, splits, cluster, dma_warps, l2_keep ....",
     ),
 )
 

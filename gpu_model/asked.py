@@ -46,7 +46,8 @@ class Chosen:
 class Ask:
     """What is asked of all kernels alike: where they run, and how they are launched.
 
-    gap_cycles: on the device between two kernels. host_cycles: of the host for each of them.
+    gap_cycles: on the device between two kernels. host_cycles: of the host for each of them. kept: tensors
+    that the L2 keeps.
     """
 
     machine: Machine
@@ -54,6 +55,7 @@ class Ask:
     options: Options = field(default_factory=Options)
     gap_cycles: int = 0
     host_cycles: int = 0
+    kept: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -66,11 +68,17 @@ class Asked:
     options: Options
     members: int = 1
     online: bool = False
+    kept: frozenset[str] = frozenset()
 
     @cached_property
     def once(self) -> Mapping[str, int]:
         """Bytes of every tensor that is read, once."""
         return whole_reads(self.spaces)
+
+    @cached_property
+    def cold(self) -> Mapping[str, int]:
+        """The same, and none of what the L2 keeps: what comes from the HBM at least."""
+        return {name: 0 if name in self.kept else num_bytes for name, num_bytes in self.once.items()}
 
     @cached_property
     def job(self) -> Job:

@@ -9,6 +9,7 @@ from gpu_model.cuts import PARTIAL_BYTES, Amounts, Priced, mma_of
 from gpu_model.machine import Machine
 from gpu_model.price import (
     Transfer,
+    arrival_cycles,
     hbm_cycles,
     network_cycles,
     path_cycles,
@@ -63,7 +64,7 @@ def work_of(
         held_bytes=max(priced.cut.held_bytes for priced in cuts),
         step=tuple(use for amounts in dearest.step for use in uses(amounts, machine, used)),
         finish=uses(dearest.finish, machine, used),
-        latency_cycles=machine.load_latency_cycles * lookups + machine.network_latency_cycles * hops,
+        latency_cycles=arrival_cycles(machine, total.hbm_read) * lookups + machine.network_latency_cycles * hops,
         accumulators=max(priced.cut.accumulators for priced in cuts),
         grid=_grid(tiles, dearest, transfers, machine) if len(cut.space.products) == 1 else None,
         row_blocks=min((mma_of(cut, product, machine).row_blocks for product in cut.space.products), default=1),

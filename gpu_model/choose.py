@@ -88,7 +88,7 @@ def _candidates(asked: Asked, targets: Iterable[Targets], machine: Machine, cloc
 
 def _scheduled(asked: Asked, cuts: tuple[Priced, ...], machine: Machine, clock_hz: int) -> Iterator[Chosen]:
     """Every schedule of these tiles with every number of slots, predicted in cycles of `clock_hz`."""
-    total = moved([priced.cut for priced in cuts], asked.once, machine)
+    total = moved([priced.cut for priced in cuts], asked.cold, machine)
     alone = work_alone(asked, cuts, total, machine)
     matrix = _matrix_load(cuts, machine)
     for name in tried(asked.schedule, asked.job, machine):
@@ -132,7 +132,7 @@ def _settled(asked: Asked, chosen: Chosen, clock_hz: int) -> Chosen:
     matrix = _matrix_load(chosen.cuts, chosen.machine)
     if not chosen.machine.boost_clock_hz or not matrix[0]:
         return chosen
-    total = moved([priced.cut for priced in chosen.cuts], asked.once, chosen.machine)
+    total = moved([priced.cut for priced in chosen.cuts], asked.cold, chosen.machine)
     for _ in range(SETTLING):
         machine = loaded(chosen.machine, *matrix, predicted(schedule, chosen.work, choice, chosen.machine))
         alone = work_alone(asked, chosen.cuts, total, machine)

@@ -41,6 +41,7 @@ def lay_out(graph: Graph, block: Block, group: Group, ask: Ask) -> LaidOut:
         options=ask.options,
         members=_members(graph, group),
         online=bool(group.online),
+        kept=ask.kept,
     )
     if asked.online or asked.is_product:
         return LaidOut(asked, *choose_parts(asked, ask.machine, ask.gap_cycles))

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from gpu_model.applies import check_applies, unused
 from gpu_model.asked import Ask
 from gpu_model.call import call_of, combine_call
+from gpu_model.keep import Kept, kept_of
 from gpu_model.launch import launch_named
 from gpu_model.layout import lay_out
 from gpu_model.legal import Group
@@ -35,24 +36,23 @@ def lower(
     members: int = 1,
     options: Mapping[str, int | str] | None = None,
 ) -> Plan:
-    """The graph as a sequence of kernels. `members` GPUs run it together; the graph is that of one of them.
+    """The graph as a sequence of kernels, on `members` GPUs; the graph is that of one of them.
 
-    schedule is for the kernels that it serves, options (see options.OPTION_NAMES) for these or matrix products.
-    Raises UnknownName, UserError, and DoesNotFit, which says what would fit.
+    schedule is for kernels that it serves, options for these or for all. Raises UnknownName, UserError, DoesNotFit.
     """
     # 1. Names and options first: a mistake in them is told before any work.
     check_applies(graph, schedule, machine)
-    how, mode = policy_named(policy), launch_named(launch, machine)
-    ask = Ask(mode.inside(machine), schedule, options_of(options or {}), *_launch_cycles(mode.cost(machine), machine))
+    how, cost = policy_named(policy), launch_named(launch, machine).cost(machine)
+    ask = _ask(machine, schedule, cost, kept := kept_of(graph, options_of(options or {}), machine))
     # 2. The graph must fit the memory, and should be of types that the machine multiplies.
-    warnings = [*_too_large(graph, machine, members), *converted(graph, machine)]
+    warnings = (*_too_large(graph, machine, members), *converted(graph, machine))
     # 3. Fuse each block's nodes into kernels.
     fused = [(block, *kernels(graph, block, ask, how)) for block in graph.blocks]
     # 4. Lay each kernel out, and launch it as often as its block is run.
     parts = tuple(_laid_out(graph, block, groups, ask) for block, groups, _ in fused)
     calls = (one_call(graph, parts, ask.machine),) if together(how) else tuple(_calls(parts, ask.machine))
-    warnings += [*_unasked(parts, schedule), *_misfits(parts, how, machine), *no_room(graph, calls, machine.hbm_bytes)]
     # 5. Together they are the plan.
+    warnings += (*_unasked(parts, schedule), *_misfits(parts, how, machine), *no_room(graph, calls, machine.hbm_bytes))
     return Plan(
         machine=machine.name,
         family="gpu",
@@ -60,10 +60,11 @@ def lower(
         members=members,
         graph=graph,
         calls=calls,
-        launch=mode.cost(machine),
+        launch=cost,
         rates=rates(graph, machine),
         refusals=tuple(refusal for _, _, refused in fused for refusal in refused),
         warnings=tuple(dict.fromkeys(warnings)),
+        kept_bytes=kept.num_bytes,
     )
 
 
@@ -95,9 +96,11 @@ def _misfits(parts: Iterable[Part], how: Policy, machine: Machine) -> Iterator[s
         yield from (str(laid_out.chosen.misfit) for laid_out in part.laid_out if laid_out.chosen.misfit)
 
 
-def _launch_cycles(cost: LaunchCost, machine: Machine) -> tuple[int, int]:
-    """Of the device between two kernels, and of the host for each."""
-    return cycles_of_ps(cost.device_ps, machine.clock_hz), cycles_of_ps(cost.host_ps, machine.clock_hz)
+def _ask(machine: Machine, schedule: str, cost: LaunchCost, kept: Kept) -> Ask:
+    """What is asked of all kernels alike, with what the device takes between two of them and the host for each."""
+    gap, host = cycles_of_ps(cost.device_ps, machine.clock_hz), cycles_of_ps(cost.host_ps, machine.clock_hz)
+    inside = kept.beside(launch_named(cost.mode, machine).inside(machine))
+    return Ask(inside, schedule, kept.others, gap, host, kept.names)
 
 
 def _too_large(graph: Graph, machine: Machine, members: int) -> Iterator[str]:

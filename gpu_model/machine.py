@@ -31,7 +31,7 @@ class Machine:
     tile_k_bytes: an operand's row in one step.
 
     Loads. load_latency_cycles: from the end of a transfer on the load path to its arrival in shared memory;
-    l2_latency_cycles: of what the L2 holds, for megakernels.
+    l2_latency_cycles: of what the L2 holds. l2_persisting_bytes: what can be kept there (0: nothing).
     cp_async_issue_cycles, tma_issue_cycles: paid by the issuing warp for each tile; the first also per KiB.
     smem_write_bytes_per_cycle: from registers into shared memory. hbm_efficiency: share of hbm_bytes_per_s that long
     streams get; applied once, in hbm_achieved_bytes_per_s.
@@ -143,6 +143,7 @@ class Machine:
     most_clusters: tuple[tuple[str, int], ...] = ()
     grid_sync_ps: int = 0
     l2_latency_cycles: int = 0
+    l2_persisting_bytes: int = field(default=0, metadata={"zero": True})
     network_efficiency: float = 1.0
     network_peer_cycles: int = 0
     network_barrier_cycles: int = 0

@@ -10,7 +10,10 @@ from patterns.errors import UnknownName, UserError
 
 @dataclass(frozen=True)
 class Options:
-    """What a user fixes of a schedule; None for what the model chooses."""
+    """What a user fixes of a schedule; None for what the model chooses.
+
+    Of all launches: l2_keep names tensors or roles that the L2 keeps, l2_share the percentage of it that is set aside.
+    """
 
     slots: int | None = None
     loader: str | None = None
@@ -23,6 +26,8 @@ class Options:
     dma_warps: int | None = None
     layout: str | None = None
     ctas: int | None = None
+    l2_keep: str | None = None
+    l2_share: int | None = None
 
 
 OPTION_NAMES = (
@@ -38,11 +43,13 @@ OPTION_NAMES = (
     "dma_warps",
     "layout",
     "ctas",
+    "l2_keep",
+    "l2_share",
 )
 
 
 # Options whose values are names.
-WORDS = ("loader", "layout")
+WORDS = ("loader", "layout", "l2_keep")
 
 
 def options_of(given: Mapping[str, int | str]) -> Options:

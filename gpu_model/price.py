@@ -113,6 +113,11 @@ class Transfer:
         return self.num_bytes * self.of_hbm // (self.count * self.of_all) if self.of_all else 0
 
 
+def arrival_cycles(machine: Machine, hbm_bytes: int) -> int:
+    """From the end of a load's transfer to its arrival: of what the L2 has, sooner."""
+    return machine.load_latency_cycles if hbm_bytes else machine.l2_latency_cycles or machine.load_latency_cycles
+
+
 def hbm_cycles(machine: Machine, transfer: Transfer, active_sms: int) -> int:
     """Cycles at the SM's share of the HBM, `active_sms` doing the same, rounded up."""
     if not transfer.of_all:

@@ -56,7 +56,7 @@ class _Tile:
 def best_aims(asked: Asked, aims: Iterable[Targets], machine: Machine, gap_cycles: int) -> tuple[Targets, ...]:
     """Of these aims, and of theirs with K split, the few with the least bounds; gap_cycles: before one more kernel."""
     shapes = tuple(_shape(space, space.matrix) for space in asked.spaces if space.matrix)
-    hbm_bytes = sum(asked.once.values()) + sum(shape.results * shape.out_bytes for shape in shapes)
+    hbm_bytes = sum(asked.cold.values()) + sum(shape.results * shape.out_bytes for shape in shapes)
     found: dict[tuple[_Tile, ...], tuple[int, Targets]] = {}
     for targets in _split(asked, aims):
         tiles = tuple(_tile(shape, targets, machine) for shape in shapes)

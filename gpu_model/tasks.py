@@ -6,9 +6,12 @@ everything that an operator before has made does. Tiles are computed as in a ker
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil
 
+from gpu_model.asked import Asked
 from gpu_model.cuts import Amounts, Cut
 from gpu_model.exchange import Phase, phases_of, sent_bytes
 from gpu_model.layout import LaidOut
@@ -51,7 +54,10 @@ class Stream:
 
 @dataclass(frozen=True)
 class Operator:
-    """One of the plan's operators, whole. weights: what may come at any time; given: what operators before make."""
+    """One of the plan's operators, whole. weights: what may come at any time; given: what operators before make.
+
+    work: of the busiest SM, in cycles of clock_hz.
+    """
 
     name: str
     nodes: tuple[str, ...]
@@ -61,6 +67,7 @@ class Operator:
     given: Flow
     stored_bytes: int
     written_bytes: int
+    clock_hz: int
     amounts: Amounts
     phases: tuple[Phase, ...] = ()
     sent_bytes: int = 0
@@ -92,7 +99,7 @@ def operators_of(graph: Graph, laid_out: LaidOut, made: Collection[str], machine
     chosen, asked, combine = laid_out.chosen, laid_out.asked, laid_out.combine
     cuts = [priced.cut for priced in chosen.cuts]
     amounts = sum((priced.total for priced in chosen.cuts), Amounts())
-    weights, given = _read(graph, cuts, asked.once, made, machine)
+    weights, given = _read(graph, cuts, asked, made, machine)
     nodes = tuple(node.name for cut in cuts for node in cut.space.nodes)
     yield Operator(
         name=asked.what,
@@ -103,6 +110,7 @@ def operators_of(graph: Graph, laid_out: LaidOut, made: Collection[str], machine
         given=given,
         stored_bytes=chosen.total.stored,
         written_bytes=chosen.total.hbm_written,
+        clock_hz=chosen.machine.clock_hz,
         amounts=amounts,
         phases=phases_of(chosen.schedule, asked.members, machine),
         sent_bytes=sent_bytes(chosen.schedule, amounts.network_bytes, asked.members, machine),
@@ -117,20 +125,21 @@ def operators_of(graph: Graph, laid_out: LaidOut, made: Collection[str], machine
             given=Flow(combine.total.loaded, 0, combine.total.loaded),
             stored_bytes=combine.total.stored,
             written_bytes=combine.total.hbm_written,
+            clock_hz=combine.machine.clock_hz,
             amounts=combine.amounts,
         )
 
 
 def _read(
-    graph: Graph, cuts: Sequence[Cut], once: Mapping[str, int], made: Collection[str], machine: Machine
+    graph: Graph, cuts: Sequence[Cut], asked: Asked, made: Collection[str], machine: Machine
 ) -> tuple[Flow, Flow]:
     """What is read of weights and inputs of the run, and of what operators make.
 
     What another operator has just made comes from the L2 if half of it holds that.
     """
-    reads = hbm_reads(cuts, once, machine)
+    reads = hbm_reads(cuts, asked.cold, machine)
     flows = {True: Flow(), False: Flow()}
-    for name, num_bytes in once.items():
+    for name, num_bytes in asked.once.items():
         loaded = sum(access.num_bytes(cut.sizes) * cut.loads_of(access) for cut, access in _accesses(cuts, name))
         new = name in made and graph.tensor_named[name].role == "intermediate"
         stays = new and 2 * tensor_bytes(graph, name) <= machine.l2_bytes
@@ -155,6 +164,8 @@ def task_of(operator: Operator, machine: Machine) -> Task:
     latency = machine.load_latency_cycles if given.from_hbm else machine.l2_latency_cycles
     pages = _stream(operator.weights, min(sms, page_count), steps, work.latency_cycles, machine)
     inputs = _stream(given, tiled, pieces if held else steps, latency, machine)
+    # One kernel has one clock.
+    scale = Fraction(machine.clock_hz, operator.clock_hz)
     stored = Transfer(-(-operator.stored_bytes // tiled), ends, 0, 1)
     written = Transfer(-(-operator.written_bytes // sms), ends, 1, 1)
     return Task(
@@ -164,8 +175,8 @@ def task_of(operator: Operator, machine: Machine) -> Task:
         held,
         steps,
         ends,
-        step=_spread(work.step, work.tiles * work.steps, steps),
-        finish=_spread(work.finish, work.tiles, ends),
+        step=_spread(work.step, work.tiles * work.steps * scale, steps),
+        finish=_spread(work.finish, work.tiles * scale, ends),
         store=Use("store", path_cycles(machine, stored, tiled, machine.store_bytes_per_cycle), "store"),
         written=Use("load", hbm_cycles(machine, written, sms), "write back", (("hbm_bytes", written.hbm_bytes),)),
     )
@@ -193,14 +204,14 @@ def _stream(flow: Flow, sms: int, pieces: int, latency_cycles: int, machine: Mac
     return Stream(pieces, Use("load", cycles, "load", counts), latency_cycles, flow.loaded)
 
 
-def _spread(uses: Iterable[Use], times: int, steps: int) -> tuple[Use, ...]:
+def _spread(uses: Iterable[Use], times: Fraction, steps: int) -> tuple[Use, ...]:
     """Uses that come `times` times, in equal parts over `steps`: cycles rounded up."""
     return tuple(
         Use(
             use.unit,
-            -(-use.cycles * times // steps),
+            ceil(use.cycles * times / steps),
             use.label,
-            tuple((name, amount * times // steps) for name, amount in use.counts),
+            tuple((name, int(amount * times / steps)) for name, amount in use.counts),
         )
         for use in uses
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -33,6 +34,7 @@ def one_call(graph: Graph, parts: Sequence[Part], machine: Machine) -> Call:
     misfit = page_misfit(machine)
     if misfit is not None and machine.fit == "refuse":
         raise misfit
+    machine = _clocked(parts, machine)
     made = {storage_of(graph, node.writes) for _, node in graph.nodes()}
     bodies = tuple(_body(graph, part, made, machine) for part in parts)
     amounts, loaded, hbm, stored, sent = _sums(bodies)
@@ -58,6 +60,15 @@ def one_call(graph: Graph, parts: Sequence[Part], machine: Machine) -> Call:
         schedule=f"tasks in pages ({page_slots(machine)} for weights)",
         reason=f"{tasks:,} operators that wait for counters, not for the ends of kernels",
     )
+
+
+def _clocked(parts: Sequence[Part], machine: Machine) -> Machine:
+    """The machine at one clock: that of the kernels which would take most of the time."""
+    cycles: Counter[int] = Counter()
+    for part in parts:
+        for laid_out in part.laid_out:
+            cycles[laid_out.chosen.machine.clock_hz] += laid_out.chosen.predicted_cycles * part.block.count
+    return replace(machine, clock_hz=max(cycles, key=lambda clock_hz: (cycles[clock_hz], clock_hz)))
 
 
 def _body(graph: Graph, part: Part, made: set[str], machine: Machine) -> Body:

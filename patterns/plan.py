@@ -126,7 +126,10 @@ class Refusal:
 
 @dataclass(frozen=True)
 class Plan:
-    """A graph on a machine. Consecutive calls with the same block and count repeat together, in order."""
+    """A graph on a machine. Consecutive calls with the same block and count repeat together, in order.
+
+    kept_bytes: of what the graph reads, what the chip has kept from the run before.
+    """
 
     machine: str
     family: Literal["gpu", "rdu"]
@@ -138,6 +141,7 @@ class Plan:
     rates: Rates = field(repr=False)
     refusals: tuple[Refusal, ...] = field(default=(), repr=False)
     warnings: tuple[str, ...] = ()
+    kept_bytes: int = 0
 
     @cached_property
     def call_named(self) -> Mapping[str, Call]:

@@ -104,7 +104,9 @@ def picoseconds(work: Amounts, rates: Mapping[str, float]) -> dict[str, Fraction
 
 def _bound(plan: Plan) -> tuple[str, int]:
     """The resource that takes longest for the graph's compulsory work at the datasheet's rates, and how long."""
-    times = picoseconds(compulsory_work(plan.graph), plan.rates.peak_by_resource)
+    work = dict(compulsory_work(plan.graph))
+    work["hbm_bytes"] = max(0, work["hbm_bytes"] - plan.kept_bytes)
+    times = picoseconds(tuple(work.items()), plan.rates.peak_by_resource)
     limiter = max(times, key=lambda resource: times[resource], default="")
     return limiter, int(times.get(limiter, 0))
 

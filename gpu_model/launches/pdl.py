@@ -23,7 +23,7 @@ def cost(machine: Machine) -> LaunchCost:
         0,
         min(machine.grid_sync_ps, machine.launch_gap_ps),
         machine.launch_queue_depth,
-        prologue_ps=ticks(machine.kernel_ramp_cycles, machine.clock_hz),
+        prologue_ps=ticks(machine.kernel_ramp_cycles + machine.product_ramp_cycles, machine.clock_hz),
     )
 
 
