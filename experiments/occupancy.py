@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from gpu_model import Machine, load_machine
+from gpu_model.hiding import Hidden, hidden
 from gpu_model.occupancy import WARPGROUP, Kernel, Occupancy, occupancy, waves
 from gpu_model.options import Options
 from gpu_model.register_plan import RegisterPlan, register_plan
@@ -45,13 +46,17 @@ class Waves:
 
 @dataclass(frozen=True)
 class Answer:
-    """A kernel on an SM. cta: how its tile makes it. plan: registers by warpgroup, where they move."""
+    """A kernel on an SM. cta: how its tile makes it. plan: registers by warpgroup, where they move.
+
+    hidden: what CTAs hide of each other's waiting, where several may be resident.
+    """
 
     machine: Machine
     occupancy: Occupancy
     cta: TileCta | None = None
     plan: RegisterPlan | None = None
     waves: Waves | None = None
+    hidden: tuple[Hidden, ...] = ()
 
 
 def answer(question: Question) -> Answer:
@@ -95,7 +100,7 @@ def _by_tile(question: Question, machine: Machine) -> Answer:
         m, n = _extents("--problem", question.problem, "4096x4096")
         tiles = -(-m // rows) * -(-n // columns)
         counted = Waves(tiles, *waves(machine, tiles, cta.occupancy.ctas_per_sm))
-    return Answer(machine, cta.occupancy, cta, cta.plan, counted)
+    return Answer(machine, cta.occupancy, cta, cta.plan, counted, hidden(machine, cta))
 
 
 _ANSWERS = {"threads": _by_threads, "plan": _by_plan, "tile": _by_tile}

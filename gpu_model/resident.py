@@ -80,7 +80,8 @@ def predicted(schedule: Schedule, work: Work, choice: Choice, machine: Machine) 
     """Cycles in closed form: the longest CTA as if it were alone, or what all ask of the unit that is asked most."""
     if choice.ctas == 1:
         return schedule.predict(work, choice, machine)
-    alone = max(schedule.predict(part, choice, machine) for part in shares(work, choice.ctas))
+    # The first CTA has most tiles.
+    alone = schedule.predict(replace(work, waves=_dealt(work, 0, choice.ctas)), choice, machine)
     step = replace(work, steps=1, waves=(replace(work.waves[0], tiles=1),))
     rest = schedule.predict(step, choice, machine)
     held, of_step = _held(work), _held(step)

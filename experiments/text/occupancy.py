@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from experiments.text.page import Part
@@ -11,6 +12,7 @@ from experiments.text.table import Column, Table
 
 if TYPE_CHECKING:
     from experiments.occupancy import Answer, Waves
+    from gpu_model.hiding import Hidden
     from gpu_model.occupancy import Occupancy
     from gpu_model.register_plan import RegisterPlan
     from gpu_model.tile_cta import TileCta
@@ -26,6 +28,7 @@ def occupancy_parts(found: Answer) -> list[Part]:
         result_text(found),
         plan_text(found.plan) if found.plan else "",
         waves_text(found.waves) if found.waves else "",
+        *(hidden_parts(found.hidden) if found.hidden else ()),
     ]
 
 
@@ -139,6 +142,20 @@ def waves_text(waves: Waves) -> str:
     return f"{waves.tiles:,} tiles in {number_of(waves.count, 'wave')}: {waves.share:.2%} of their places have a tile"
 
 
+def hidden_parts(hidden: tuple[Hidden, ...]) -> list[Part]:
+    """What resident CTAs hide: from one to as many as fit."""
+    columns = (
+        Column("CTAs on an SM"),
+        Column("tensor cores busy"),
+        Column("load path busy"),
+        Column("a CTA is stalled"),
+    )
+    rows = tuple(
+        (str(h.ctas), f"{h.matrix_share:.1%}", f"{h.load_share:.1%}", f"{h.stalled_share:.1%}") for h in hidden
+    )
+    return ["What resident CTAs hide of each other's waiting, operands in the L2:", Table(columns, rows)]
+
+
 def occupancy_json(found: Answer) -> str:
     """The same as JSON."""
     return json.dumps(occupancy_record(found), indent=2, allow_nan=False) + "\n"
@@ -171,6 +188,7 @@ def occupancy_record(found: Answer) -> dict[str, object]:
         record["tile"] = tile_record(found.cta)
     if found.waves:
         record["waves"] = {"tiles": found.waves.tiles, "count": found.waves.count, "share": found.waves.share}
+    record["hidden"] = [asdict(each) for each in found.hidden]
     return record
 
 

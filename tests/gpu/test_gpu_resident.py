@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from gpu_model import load_machine, lower
+from gpu_model.hiding import hidden
+from gpu_model.options import Options
 from gpu_model.resident import predicted, program, shares
 from gpu_model.schedule import schedule_named
+from gpu_model.tile_cta import Tile, tile_cta
 from gpu_model.work import Choice, Use, Wave, Work
 from patterns.errors import DoesNotFit
 from patterns.library import workload
@@ -71,6 +75,18 @@ def test_the_lectures_single_tile_is_alone(schedule: str) -> None:
     one = workload("gemm", overrides={"m": 128, "n": 256, "k": 4096})
     (call,) = lower(one, load_machine("lecture_sm"), schedule=schedule).calls
     assert "CTAs" not in call.schedule
+
+
+@pytest.mark.parametrize(("tile", "most", "share"), [((64, 64), 8, 0.5), ((128, 128), 3, 0.82), ((128, 256), 1, 0.39)])
+def test_the_table_of_what_ctas_hide(tile: tuple[int, int], most: int, share: float) -> None:
+    cta = tile_cta(SM, Tile(*tile, 64), "synchronous", Options(loader="cp_async"))
+    table = hidden(SM, cta)
+    assert [row.ctas for row in table] == list(range(1, most + 1))
+    assert table[-1].matrix_share == pytest.approx(share, abs=0.02)
+    # More CTAs never hide less, and each of them waits longer for units that others hold.
+    assert all(after.matrix_share >= before.matrix_share - 1e-3 for before, after in pairwise(table))
+    assert table[0].stalled_share <= table[-1].stalled_share
+    assert hidden(SM, tile_cta(SM, Tile(*tile, 64), "warp_specialized")) == ()
 
 
 def test_ctas_share_units_and_the_four_schedulers() -> None:
