@@ -37,6 +37,7 @@ from gpu_model.roles import MMA, RING, assemble, drain, hand_over, loop, meet, n
 from gpu_model.work import Choice, CtaDemand, RoleDemand, Use, Wave, Work
 from patterns.errors import UserError
 from patterns.graph import Graph
+from patterns.kind import has
 from patterns.pipeline.program import Barrier, Channel, Program, Role
 from patterns.pipeline.script import Acquire, Arrive, Await, Finish, Op, Release, Start, Wait, copy
 from patterns.plan import Plan
@@ -81,17 +82,20 @@ def kernel_plan(kernel: KernelDescription, graph: Graph, machine: Machine) -> Pl
     """
     check_description(kernel, machine)
     options = _options(kernel)
-    plan = lower(graph, machine, policy="pattern", schedule=LIKE, options=options)
-    if len(plan.calls) != 1:
-        raise UserError(f"kernel {kernel.name} is one matrix product, and {graph.name} is {len(plan.calls)} kernels")
     ask = Ask(machine, LIKE, options_of(options), 0, 0)
-    ((group,), _) = kernels(graph, graph.blocks[0], ask, policy_named("pattern"))
-    work = lay_out(graph, graph.blocks[0], group, ask).chosen.work
+    groups = [(b, group) for b in graph.blocks for group in kernels(graph, b, ask, policy_named("pattern"))[0]]
+    if len(groups) != 1 or not has(groups[0][1].nodes[0], "contracts"):
+        nodes = ", ".join(node.name for _, group in groups for node in group.nodes)
+        raise UserError(f"kernel {kernel.name} is one matrix product, and {graph.name} has the nodes {nodes}")
+    plan = lower(graph, machine, policy="pattern", schedule=LIKE, options=options)
+    ((block, group),) = groups
+    chosen = lay_out(graph, block, group, ask).chosen
     choice = Choice(kernel.pipe_stages, LOADER, kernel.consumers)
-    why = misfit(f"kernel {kernel.name}", kernel_demand(kernel, machine), work, choice, machine)
+    why = misfit(f"kernel {kernel.name}", kernel_demand(kernel, machine), chosen.work, choice, machine)
     if why and machine.fit == "refuse":
         raise why
-    program = kernel_program(kernel, work.named(plan.calls[0].name), machine)
+    # A kernel runs at its own clock, and so are its cycles.
+    program = kernel_program(kernel, chosen.work.named(plan.calls[0].name), chosen.machine)
     described = f"{kernel.name} ({kernel.pipe_stages} slots, {LOADER}), as described"
     return replace(
         plan,

@@ -57,6 +57,10 @@ class Ring:
             longest = max(longest, count * lap + (last - count * self.slots) * self._each(wave))
         return longest + self.hold
 
+    def _empty_cycles(self, main: int) -> int:
+        """What the first tile takes longer than `main`: no slot was filled for it while another tile ended."""
+        return max(0, (self.work.steps - 1) * self._each(self.work.waves[0]) + self.hold - main)
+
     def streamed_cycles(self) -> int:
         """All loads one after another, and stores where these take the same way; then the last step and the end."""
         total = self.issue + self.work.latency_cycles + self.hold + self.ends[-1]
@@ -76,7 +80,8 @@ class Ring:
     def one_by_one_cycles(self) -> int:
         """Every tile with its end before the next one's first step."""
         tiles = zip(self.work.waves, self.ends, strict=True)
-        return self.fill_cycles + sum(wave.tiles * (self.main_cycles(wave) + end) for wave, end in tiles)
+        own = sum(wave.tiles * (self.main_cycles(wave) + end) for wave, end in tiles)
+        return self.fill_cycles + self._empty_cycles(self.main_cycles(self.work.waves[0])) + own
 
     def in_turn_cycles(self, consumers: int) -> int:
         """Consumers take tiles in turn: main loops follow each other, ends are beside the others' main loops."""
@@ -90,7 +95,9 @@ class Ring:
         # The consumer of the last tile began as many main loops after the first one as there are consumers before it.
         before = (self.work.tiles - 1) % consumers
         taken = (own + (consumers - 1 - before) * (main + end)) // consumers + before * main
-        ordered = loops + self.hold - self.step + end
+        first = self.main_cycles(self.work.waves[0])
+        stepped = (self.work.steps - 1) * self.step + self.hold
+        ordered = loops + self.hold - self.step + end + self._empty_cycles(stepped)
         last = max(use.cycles for use in (*self.work.finish, self.work.waves[-1].store))
-        stored = self.main_cycles(self.work.waves[0]) + stores - last + end
-        return self.fill_cycles + max(ordered, taken, stored)
+        stored = first + stores - last + end
+        return self.fill_cycles + max(ordered, max(taken, stored) + self._empty_cycles(first))

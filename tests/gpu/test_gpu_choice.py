@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from gpu_model import load_machine, lower
+from gpu_model.asked import Ask
+from gpu_model.layout import lay_out
 from gpu_model.machine import Machine
+from gpu_model.policy import kernels, policy_named
+from gpu_model.schedule import schedule_named
 from patterns.graph import Graph
 from patterns.library import workload
 from patterns.pipeline.simulate import simulate
@@ -28,6 +34,17 @@ def ps(graph: Graph, schedule: str) -> float:
     """All kernels of a product, simulated."""
     calls = lower(graph, H100, schedule=schedule).calls
     return sum(simulate(call.program, spans=False).total_cycles / call.clock_hz for call in calls)
+
+
+@pytest.mark.parametrize(("m", "n", "k"), [(3, 2786, 8637), (623, 11172, 869), (2196, 5593, 196), (4096, 4096, 4096)])
+@pytest.mark.parametrize("schedule", NAMED)
+def test_predictions_of_real_products_are_near_the_simulation(schedule: str, m: int, n: int, k: int) -> None:
+    graph, ask = gemm(m, n, k), Ask(H100, schedule)
+    ((group,), _) = kernels(graph, graph.blocks[0], ask, policy_named("pattern"))
+    chosen, how = lay_out(graph, graph.blocks[0], group, ask).chosen, schedule_named(schedule)
+    choice = replace(chosen.choice, ctas=1)
+    simulated = simulate(how.program(chosen.work, choice, chosen.machine), spans=False).total_cycles
+    assert how.predict(chosen.work, choice, chosen.machine) == pytest.approx(simulated, rel=0.03)
 
 
 @pytest.mark.parametrize(
