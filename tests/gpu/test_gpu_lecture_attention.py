@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from gpu_model.lecture_attention import SPECIAL, TENSOR_CORE, attention_run, attention_runs
-from patterns.pipeline.program import Program
+from patterns.pipeline.program import Program, Unit
 from patterns.pipeline.script import Arrive, Await, Loop, Op, Run
 from patterns.pipeline.simulate import simulate
 from patterns.pipeline.text import text_timeline, timeline_line
@@ -93,20 +93,25 @@ def test_who_asks_first_is_no_turn() -> None:
     assert products(run.timeline) != TURNS
 
 
-def with_slow_softmax(program: Program) -> Program:
-    """The second warpgroup takes four times as long on every softmax."""
+def with_a_slow_second(program: Program) -> Program:
+    """The second warpgroup waits 4,000 cycles in every block, and nobody else for that."""
 
     def slowed(ops: tuple[Op, ...]) -> tuple[Op, ...]:
-        long = (replace(op, cycles=4 * op.cycles) if isinstance(op, Run) else op for op in ops)
-        return tuple(replace(op, body=slowed(op.body)) if isinstance(op, Loop) else op for op in long)
+        slow: list[Op] = []
+        for op in ops:
+            slow.append(replace(op, body=slowed(op.body)) if isinstance(op, Loop) else op)
+            if isinstance(op, Run) and op.unit == SPECIAL:
+                slow.append(Run("own", 4000))
+        return tuple(slow)
 
     first, second = program.roles
-    return replace(program, roles=(first, replace(second, script=slowed(second.script))))
+    units = (*program.units, Unit("own", "sync"))
+    return replace(program, units=units, roles=(first, replace(second, script=slowed(second.script))))
 
 
 @pytest.mark.parametrize("generation", ["A100", "H100", "B200"])
 def test_without_turns_the_faster_warpgroup_runs_ahead(generation: str) -> None:
-    program = with_slow_softmax(attention_run(f"attention_{generation}_pingpong").program)
+    program = with_a_slow_second(attention_run(f"attention_{generation}_pingpong").program)
     assert products(simulate(program)) == TURNS
     assert products(simulate(without_turns(program))) != TURNS
 
