@@ -15,6 +15,7 @@ from gpu_model.fit import specialized, uniform
 from gpu_model.machine import Machine
 from gpu_model.price import issue_cycles
 from gpu_model.roles import assemble, drain, hand_over, loop, needed, ramp, rows_of
+from gpu_model.tmem import columns_of
 from gpu_model.work import Choice, CtaDemand, Use, Wave, Work
 from patterns.pipeline.program import Barrier, Channel, Program, Role
 from patterns.pipeline.script import Acquire, Arrive, Await, Finish, Op, Release, Start, Wait, copy
@@ -211,14 +212,24 @@ def program_of(
 
 def demand_of(work: Work, choice: Choice, machine: Machine, operands: bool = False) -> CtaDemand:
     """A producer warpgroup and computing ones. operands: whether scores are computed while those before are used."""
-    registers = work.operand_registers if operands else 0
-    return specialized(replace(work, accumulators=work.accumulators + registers), choice, machine)
+    return with_sums(specialized(in_registers(work, machine, operands), choice, machine), work, machine)
 
 
 def uniform_of(work: Work, choice: Choice, machine: Machine, operands: bool = False) -> CtaDemand:
     """Warpgroups that all load and compute. operands: whether scores are computed while those before are used."""
-    registers = work.operand_registers if operands else 0
-    return uniform(replace(work, accumulators=work.accumulators + registers), choice, machine)
+    return with_sums(uniform(in_registers(work, machine, operands), choice, machine), work, machine)
+
+
+def in_registers(work: Work, machine: Machine, operands: bool) -> Work:
+    """The work with what computing warps keep in registers: with tensor memory neither sums nor probabilities."""
+    if machine.tmem_columns:
+        return replace(work, accumulators=work.score_values)
+    return replace(work, accumulators=work.accumulators + (work.operand_registers if operands else 0))
+
+
+def with_sums(demand: CtaDemand, work: Work, machine: Machine) -> CtaDemand:
+    """The demand with scores and sums in tensor memory, where there is some; probabilities take scores' place."""
+    return replace(demand, tmem_columns=columns_of(work)) if machine.tmem_columns else demand
 
 
 def two_or_more(most: int) -> tuple[int, ...]:

@@ -9,8 +9,8 @@ from gpu_model.assign import work_of
 from gpu_model.cluster import cluster_ctas, in_cluster
 from gpu_model.cuts import Priced, row_bytes
 from gpu_model.machine import Machine
-from gpu_model.online import work_of_online
-from gpu_model.schedule import by_tasks, schedule_named, splits_shared
+from gpu_model.online import in_grid_order, work_of_online
+from gpu_model.schedule import by_tasks, longest_first, schedule_named, splits_shared
 from gpu_model.smem_layout import padding_bytes
 from gpu_model.traffic import Moved
 from gpu_model.warp_tasks import with_tasks
@@ -32,6 +32,8 @@ def work_under(
     """Of a CTA under the schedule `name`, in a cluster of so many. alone: see work_alone."""
     schedule = schedule_named(name)
     work = alone if cluster == 1 else _clustered(asked, cuts, total, machine, cluster, splits_shared(schedule))
+    if asked.online and not longest_first(schedule):
+        work = in_grid_order(work, cuts[0].cut, machine)
     return with_tasks(work, cuts, machine) if by_tasks(schedule) else work
 
 

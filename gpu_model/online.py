@@ -45,14 +45,25 @@ class Online:
         self.last: Product = cut.space.products[-1]
 
     @cached_property
+    def block_rows(self) -> int:
+        """Rows of a block: those of the matrix instruction, or as many of its columns as hold a few rows.
+
+        With few rows (a decode step) keys and head dim are the instruction's rows: the products are transposed.
+        """
+        machine, rows = self.machine, self._points(self.last.rows)
+        if 2 * rows > machine.mma_rows:
+            return machine.mma_rows
+        return -(-rows // machine.mma_columns) * machine.mma_columns
+
+    @cached_property
     def row_blocks(self) -> int:
-        """Blocks of rows of the matrix instruction."""
-        return self._points(self.last.batch) * -(-self._points(self.last.rows) // self.machine.mma_rows)
+        """Blocks of rows, which different warpgroups can compute."""
+        return self._points(self.last.batch) * -(-self._points(self.last.rows) // self.block_rows)
 
     @cached_property
     def rows(self) -> int:
         """Rows of a tile with the padding."""
-        return self.row_blocks * self.machine.mma_rows
+        return self.row_blocks * self.block_rows
 
     @cached_property
     def columns(self) -> int:
@@ -183,13 +194,25 @@ def work_of_online(name: str, priced: Priced, total: Moved, machine: Machine) ->
         accumulators=online.scores + online.results,
         operand_registers=-(-online.scores * dtype_bytes(online.last.dtype) // 4),
         row_blocks=online.row_blocks,
+        score_values=online.scores,
     )
 
 
 def _masked_waves(cut: Cut, transfers: Transfers, machine: Machine) -> tuple[Wave, ...]:
     """The busiest SM's tiles, longest first, each as long as its mask leaves it."""
     wave = waves(min(cut.tiles, machine.sm_count), transfers, machine)[0]
-    return tuple(replace(wave, tiles=tiles, steps=steps) for tiles, steps in busiest(cut.kept, machine.sm_count))
+    return _given(wave, busiest(cut.kept, machine.sm_count))
+
+
+def _given(wave: Wave, tiles: Iterable[tuple[int, int]]) -> tuple[Wave, ...]:
+    return tuple(replace(wave, tiles=count, steps=steps) for count, steps in tiles)
+
+
+def in_grid_order(work: Work, cut: Cut, machine: Machine) -> Work:
+    """The work where tiles are given out by their rows, and so those that a causal mask leaves longest last."""
+    if not cut.kept:
+        return work
+    return replace(work, waves=_given(work.waves[0], busiest(cut.kept[::-1], machine.sm_count)))
 
 
 def _with_held(wave: Wave, cut: Cut) -> Wave:
@@ -202,15 +225,16 @@ def _with_held(wave: Wave, cut: Cut) -> Wave:
 
 @cache
 def busiest(kept: tuple[tuple[int, int], ...], sm_count: int) -> tuple[tuple[int, int], ...]:
-    """(tiles, steps) of the SM with most steps, if each tile in turn, longest first, goes to the least busy SM."""
+    """(tiles, steps) of the SM with most steps, if each tile in turn goes to the SM that is least busy."""
     tiles = sum(count for count, _ in kept)
     if tiles > COUNTED_TILES:
-        all_steps, shortest = sum(count * steps for count, steps in kept), min(steps for _, steps in kept)
-        return _mean(-(-tiles // sm_count), -(-all_steps // sm_count) + shortest // 2)
+        # The last SM to end is half of the last tile behind the mean.
+        all_steps = sum(count * steps for count, steps in kept)
+        return _mean(-(-tiles // sm_count), -(-all_steps // sm_count) + kept[-1][1] // 2)
     sms = [(0, sm) for sm in range(min(sm_count, tiles))]
     given: list[Counter[int]] = [Counter() for _ in sms]
     heapify(sms)
-    for count, steps in sorted(kept, key=lambda pair: -pair[1]):
+    for count, steps in kept:
         for _ in range(count):
             busy, sm = sms[0]
             heapreplace(sms, (busy + steps, sm))

@@ -93,6 +93,11 @@ def partial_tiles(name: str, work: Work, choice: Choice, machine: Machine) -> in
     return cast(int, count(work, choice, machine)) if count else 0
 
 
+def longest_first(schedule: Schedule) -> bool:
+    """Whether tiles of different lengths are given out longest first, and not in the order of the grid."""
+    return cast(bool, getattr(schedule, "LONGEST_FIRST", True))
+
+
 def fixed_of(name: str, option: str, asked: int | None, known: tuple[int, ...]) -> int:
     """What the user fixed of an option that few schedules have, else the usual value. Raises UserError."""
     if asked is not None and asked not in known:

@@ -56,11 +56,9 @@ def targets_of(asked: Asked, machine: Machine) -> Iterable[Targets]:
     options = asked.options
     rows = (options.tile_m,) if options.tile_m else machine.tile_rows
     if asked.online:
-        rows = (
-            (options.tile_m,)
-            if options.tile_m
-            else tuple(n * max(WARPGROUP_ROWS, machine.mma_rows) for n in ONLINE_ROWS)
-        )
+        block = max(WARPGROUP_ROWS, machine.mma_rows)
+        every_rows = sorted({WARPGROUP_ROWS, *(count * block for count in ONLINE_ROWS)})
+        rows = (options.tile_m,) if options.tile_m else tuple(every_rows)
         inner = (options.tile_k,) if options.tile_k else ONLINE_STEPS
         return (Targets(r, 0, k) for r, k in every(rows, inner))
     if asked.is_product:

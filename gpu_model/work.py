@@ -109,8 +109,8 @@ class Work:
     row_blocks: blocks of rows of matrix instructions in a tile, which consumers can share. members: GPUs that sum, and
     exchanged: what sending one step's payload to one of them would take (a collective's; others have it in `step`).
     grid: of a matrix product. operand_registers: 4-byte registers of a step's operands that were computed and not
-    loaded, beside the accumulators. padding_bytes: what the layout adds to a slot in shared memory.
-    tasks: of a kernel whose schedule gives its nodes to warps.
+    loaded, beside the accumulators. score_values: those accumulators that become operands. padding_bytes: what the
+    layout adds to a slot in shared memory. tasks: of a kernel whose schedule gives its nodes to warps.
     """
 
     name: str
@@ -131,6 +131,7 @@ class Work:
     operand_registers: int = 0
     padding_bytes: int = 0
     tasks: tuple[Task, ...] = ()
+    score_values: int = 0
 
     @cached_property
     def tiles(self) -> int:

@@ -39,6 +39,7 @@ SERVES: tuple[Job, ...] = ("online",)
 NEEDS: tuple[str, ...] = ("mma_sync",)
 AUTO = True
 WARPGROUPS = (1, 2, 4)
+LONGEST_FIRST = False
 
 
 def slot_counts(most: int) -> tuple[int, ...]:
