@@ -122,7 +122,7 @@ def half_issue(work: Work, choice: Choice, machine: Machine) -> int:
 def begin_tile(part: int, work: Work, machine: Machine) -> tuple[Op, ...]:
     """What a warpgroup does before its first product of a tile."""
     queries = take(QUERIES, part, work, machine)
-    return (*needed(Use("sync", machine.tile_start_cycles, "tile start")), *queries)
+    return (*needed(Use("issue", machine.tile_start_cycles, "tile start")), *queries)
 
 
 def take(ring: str, part: int, work: Work, machine: Machine) -> tuple[Op, ...]:
@@ -256,6 +256,7 @@ def predicted(work: Work, choice: Choice, machine: Machine, blocks: tuple[Block,
     issue = half_issue(work, choice, machine) + machine.barrier_cycles
     busiest = max(busy_cycles(blocks).values())
     total = machine.kernel_ramp_cycles + machine.kernel_drain_cycles
+    total += 0 if pace.starts else machine.tile_start_cycles
     for wave in work.waves:
         steps, load = work.steps_of(wave), wave.load.cycles
         held_up = wave.store.cycles // steps if wave.store.unit == wave.load.unit else 0

@@ -93,7 +93,7 @@ def _held(work: Work) -> dict[str, int]:
     """Cycles that all tiles hold each unit."""
     held: dict[str, int] = {}
     for wave in work.waves:
-        uses = [(use, wave.tiles * work.steps) for use in (*work.step, wave.load)]
+        uses = [(use, wave.tiles * work.steps_of(wave)) for use in (*work.step, wave.load)]
         uses += [(use, wave.tiles) for use in (*work.finish, wave.store)]
         for use, times in uses:
             held[use.unit] = held.get(use.unit, 0) + use.cycles * times

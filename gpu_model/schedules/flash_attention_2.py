@@ -89,7 +89,7 @@ def _issue(work: Work, choice: Choice, machine: Machine) -> int:
 
 
 def _script(work: Work, choice: Choice, machine: Machine, block: Block, part: int) -> tuple[Op, ...]:
-    script: tuple[Op, ...] = ()
+    script = needed(Use("issue", machine.tile_start_cycles, "tile start"))
     for wave in work.waves:
         tile = _tile(work, wave, choice, machine, block, part) + end(work, wave, block)
         script += loop(wave.tiles, tile, "tiles")
