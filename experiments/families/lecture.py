@@ -40,11 +40,12 @@ def rows(tables: Tables) -> Sequence[Row]:
 
 def total_cycles(name: str, machine: Machine) -> float:
     """Cycles of the run of that name. It sets parameters of the lecture's SM by itself. Raises UnknownName."""
-    from gpu_model.lecture import lecture_runs
-    from gpu_model.lecture_attention import attention_runs
+    from gpu_model.lecture import LectureRun, lecture_runs
+    from gpu_model.lecture_attention import AttentionRun, attention_runs
     from patterns.errors import UnknownName
 
-    cycles = {run.id: partial(getattr, run, "total_cycles") for run in (*lecture_runs(), *attention_runs())}
-    if name not in cycles:
-        raise UnknownName("run of the lecture", name, cycles)
-    return float(cycles[name]())
+    every: tuple[LectureRun | AttentionRun, ...] = (*lecture_runs(), *attention_runs())
+    runs = {run.id: run for run in every}
+    if name not in runs:
+        raise UnknownName("run of the lecture", name, runs)
+    return runs[name].total_cycles
