@@ -52,8 +52,8 @@ class Machine:
 
     Launches. kernel_ramp_cycles, kernel_drain_cycles: inside a kernel before its first load and after its last store.
     product_ramp_cycles: what a kernel of matrix products has before its first load beside that.
-    stream_launch_ps: of one launch, on the host. graph_launch_ps: of a whole graph, on the host. launch_gap_ps: on the
-    device between two kernels.
+    stream_launch_ps: of one launch, on the host. graph_launch_ps: of a whole graph, on the host; serving_step_ps: of
+    what a serving engine does before each. launch_gap_ps: on the device between two kernels.
 
     Attention. compare_ops_per_cycle: vector ops that compare or convert. mma_port_stalls: cycles that matrix
     instructions with accumulators in registers lose for each cycle in which other warps' instructions use their ports.
@@ -142,6 +142,7 @@ class Machine:
     tile_start_cycles: int = 0
     most_clusters: tuple[tuple[str, int], ...] = ()
     grid_sync_ps: int = 0
+    serving_step_ps: int = 0
     l2_latency_cycles: int = 0
     l2_persisting_bytes: int = field(default=0, metadata={"zero": True})
     network_efficiency: float = 1.0

@@ -66,7 +66,8 @@ def test_every_kernel_of_a_graph_is_there() -> None:
 
 def test_unknown_launch() -> None:
     with pytest.raises(
-        UnknownName, match=r"unknown launch 'graphs' .did you mean 'graph'.*there is: graph, pdl, persistent, stream"
+        UnknownName,
+        match=r"unknown launch 'graphs' .did you mean 'graph'.*there is: graph, pdl, persistent, serving, stream",
     ):
         lower(workload("softmax"), load_machine("unit"), launch="graphs")
 
@@ -90,6 +91,13 @@ def test_a_persistent_kernel_is_one_call() -> None:
     assert dict(report.overlap_ps)["synchronisation"] == 323 * load_machine("h100_sxm").grid_sync_ps
 
 
+def test_a_serving_engine_works_before_every_step() -> None:
+    machine = load_machine("h100_sxm")
+    waited = llama("serving").time_ps - llama("graph").time_ps
+    assert waited == machine.serving_step_ps
+    assert llama("serving").launching.exposed_ps == machine.serving_step_ps + machine.graph_launch_ps
+
+
 def test_a_prologue_hides_behind_the_kernel_before() -> None:
     machine = load_machine("h100_sxm")
     cost = launch_cost("pdl", machine)
@@ -106,7 +114,9 @@ def test_a_prologue_hides_behind_the_kernel_before() -> None:
 
 def test_dependent_launch_needs_its_feature() -> None:
     machine = replace(load_machine("h100_sxm"), features=("cp_async", "mma_sync"), name="older")
-    with pytest.raises(UserError, match="launch pdl needs pdl, which older lacks; graph, persistent, stream work"):
+    with pytest.raises(
+        UserError, match="launch pdl needs pdl, which older lacks; graph, persistent, serving, stream work"
+    ):
         lower(workload("softmax"), machine, launch="pdl")
 
 
