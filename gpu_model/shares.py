@@ -60,14 +60,16 @@ class Share:
 def even_share(grid: Grid, steps: int, sms: int) -> Share:
     """Stream-K: all steps one after another, cut into as many equal ranges as there are SMs, whatever tile they are of.
 
-    The share of an SM that has both an end and a beginning of a tile, as most do; with less than a tile for each SM,
-    that of the first one, which finishes the first tile.
+    The share of the second SM, which has an end and a beginning of a tile, as most do; that of the first one, which has
+    a beginning, where the second has none, or where there is less than a tile for each.
     """
     each = -(-grid.tiles * steps // sms)
     if each < steps:
         return Share((Piece(1, each, "gathered", -(-steps // each) - 1),), late=True)
-    tail = -each % steps if each % steps else 0
+    tail = -each % steps
     whole, head = divmod(each - tail, steps)
+    if not head:
+        tail, (whole, head) = 0, divmod(each, steps)
     pieces = (Piece(1, tail, "partial"), Piece(whole, steps, "whole"), Piece(1, head, "gathered", 1))
     return Share(tuple(piece for piece in pieces if piece.count and piece.steps))
 

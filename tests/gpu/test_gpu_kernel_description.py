@@ -6,12 +6,13 @@ each of 4 stages, 8 consumer warps, 1 and 2 arrivals, 40 and 232 registers.
 
 from __future__ import annotations
 
+import textwrap
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from gpu_model import load_machine, lower
+from gpu_model import kernel_description, load_machine, lower
 from gpu_model.kernel_description import (
     ArriveFinished,
     ConsumerArgs,
@@ -244,3 +245,11 @@ def test_what_does_not_fit_is_refused() -> None:
         kernel_plan(MATMUL, gemm(128, 64), load_machine("a100_sxm"))
     with pytest.raises(UserError, match="is one matrix product, and softmax has the nodes e, s, y"):
         kernel_plan(MATMUL, workload("softmax"), H100)
+
+
+def test_the_example_of_the_docstring_is_this_kernel() -> None:
+    lines = (kernel_description.__doc__ or "").splitlines()
+    example = textwrap.dedent("\n".join(line for line in lines if line.startswith("    ") or not line))
+    names = {**vars(kernel_description), "kernel_plan": kernel_plan, "workload": workload, "load_machine": load_machine}
+    exec(example, names)
+    assert names["plan"].calls[0].program == kernel_plan(MATMUL, workload("gemm"), H100).calls[0].program
