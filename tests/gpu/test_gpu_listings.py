@@ -1,4 +1,4 @@
-"""The schedules of other generations as pseudo-code, read and found understandable; options from the command line."""
+"""Schedules of matrix products as pseudo-code, read and found understandable; options from the command line."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from experiments.cli import cli
 from gpu_model import load_machine
 from gpu_model.cluster import in_cluster
 from gpu_model.schedule import schedule_named, splits_shared
-from gpu_model.work import Choice, Path, Use, Wave, Work
+from gpu_model.work import Choice, Grid, Path, Use, Wave, Work
 from patterns.pipeline.listing import listing
 
 # The lecture's SM with what later generations add to it, so that no fit of a machine moves these pages.
@@ -24,6 +24,7 @@ MACHINE = replace(
     tmem_columns=512,
     remote_arrive_cycles=180,
     cluster_barrier_cycles=180,
+    sm_count=4,
 )
 LOAD = Use("load", 768, "load", (("l2_bytes", 49_152),))
 # The lecture's tile, 128 x 256: two of them, 16 steps each, of which B's 32 KiB are common to neighbours.
@@ -38,8 +39,24 @@ WORK = Work(
     accumulators=128 * 256,
     shared_bytes=32_768,
     sharing_tiles=8,
+    row_blocks=2,
+    # 5 tiles on 4 SMs, for those that share steps out: 20 each.
+    grid=Grid(
+        5,
+        Wave(1, LOAD, Use("store", 1024, "store")),
+        Use("store", 2048, "partial"),
+        Use("load", 2048, "take"),
+        Use("vector", 256, "add"),
+    ),
 )
 SHOWN = {
+    "register_double_buffer": Choice(2, loader="registers"),
+    "multistage": Choice(3, loader="cp_async"),
+    "warp_specialized": Choice(4),
+    "cooperative": Choice(4, warpgroups=2),
+    "pingpong": Choice(4),
+    "stream_k": Choice(4),
+    "split_k": Choice(4, splits=2),
     "tcgen05": Choice(4),
     "tcgen05_pair": Choice(6, cluster=2),
     "clustered": Choice(4, cluster=2),
