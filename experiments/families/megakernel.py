@@ -61,7 +61,7 @@ def step(figure: Figure, policy: str, launch: str, machine: Machine) -> Report:
     from patterns.run import run_plan
     from patterns.summarize import summarize
 
-    changes = {name: figure.text(name) for name in ("layers", "ffn", "vocabulary")}
+    changes = {name: figure.text(name) for name in ("layers", "model_ffn", "model_vocabulary")}
     members = figure.count("gpus")
     graph = workload(figure.text("model"), context=figure.count("context"), members=members, overrides=changes)
     return summarize(run_plan(lower(graph, machine, policy=policy, launch=launch, members=members)))
