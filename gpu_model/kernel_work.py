@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import ceil
 
 from gpu_model.asked import Asked
 from gpu_model.assign import work_of
@@ -15,6 +16,7 @@ from gpu_model.smem_layout import padding_bytes
 from gpu_model.traffic import Moved
 from gpu_model.warp_tasks import with_tasks
 from gpu_model.work import Work
+from patterns.units import exact
 
 
 def work_alone(asked: Asked, cuts: tuple[Priced, ...], total: Moved, machine: Machine) -> Work:
@@ -34,7 +36,17 @@ def work_under(
     work = alone if cluster == 1 else _clustered(asked, cuts, total, machine, cluster, splits_shared(schedule))
     if asked.online and not longest_first(schedule):
         work = in_grid_order(work, cuts[0].cut, machine)
+    work = _in_registers(work, machine) if asked.is_product and "tmem" not in schedule.NEEDS else work
     return with_tasks(work, cuts, machine) if by_tasks(schedule) else work
+
+
+def _in_registers(work: Work, machine: Machine) -> Work:
+    """The work where sums stay in registers: beside tensor memory only mma.sync is left for that, at its own rate."""
+    if not machine.tmem_columns or machine.mma_sync_efficiency == 1:
+        return work
+    share = exact(machine.mma_sync_efficiency)
+    slower = (replace(use, cycles=ceil(use.cycles / share)) if use.unit == "tc" else use for use in work.step)
+    return replace(work, step=tuple(slower))
 
 
 def _laid_in_smem(work: Work, cuts: tuple[Priced, ...], asked: Asked) -> Work:

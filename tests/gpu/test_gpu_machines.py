@@ -118,3 +118,13 @@ def test_operands_that_a_machine_does_not_multiply_are_told() -> None:
     assert not lower(workload("gemm"), load_machine("a100_sxm")).warnings
     a100 = load_machine("a100_sxm")
     assert a100.flops_per_cycle["fp8"] == a100.flops_per_cycle["bf16"] == a100.flops_per_cycle["int8"] // 2
+
+
+def test_sums_in_registers_are_made_by_mma_sync_where_there_is_tensor_memory() -> None:
+    graph, b200 = workload("gemm", overrides={"m": 4096, "n": 4096, "k": 4096}), load_machine("b200")
+    options = {"tile_m": 128, "tile_n": 128}
+    busy = {
+        name: simulate(lower(graph, b200, schedule=name, options=options).calls[0].program).busy_cycles["tc"]
+        for name in ("tcgen05", "multistage")
+    }
+    assert busy["multistage"] / busy["tcgen05"] == pytest.approx(1 / b200.mma_sync_efficiency, rel=0.01)
