@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gpu_model.cuts import PARTIAL_BYTES, Amounts, Priced, mma_of
+from gpu_model.cuts import PARTIAL_BYTES, Amounts, Cut, Priced, mma_of
 from gpu_model.machine import Machine
 from gpu_model.price import (
     Transfer,
@@ -62,7 +62,7 @@ def work_of(
         steps=cut.steps_per_tile,
         slot_bytes=max(priced.cut.step_bytes for priced in cuts),
         held_bytes=max(priced.cut.held_bytes for priced in cuts),
-        step=tuple(use for amounts in dearest.step for use in uses(amounts, machine, used)),
+        step=(*(use for amounts in dearest.step for use in uses(amounts, machine, used)), *_meetings(cut, machine)),
         finish=uses(dearest.finish, machine, used),
         latency_cycles=arrival_cycles(machine, total.hbm_read) * lookups + machine.network_latency_cycles * hops,
         accumulators=max(priced.cut.accumulators for priced in cuts),
@@ -79,6 +79,14 @@ class Sharing:
 
     active_sms: int
     members: int = 1
+
+
+def _meetings(cut: Cut, machine: Machine) -> tuple[Use, ...]:
+    """What it takes that the CTAs which share a row reduce it together: their parts are sent, and all are awaited."""
+    if cut.spread is None:
+        return ()
+    reduces = sum(cut.spread.dim in node.over for node in cut.space.nodes)
+    return (Use("sync", reduces * (machine.remote_arrive_cycles + machine.cluster_barrier_cycles), "reduce together"),)
 
 
 def _tile_cycles(priced: Priced, machine: Machine, used: Sharing) -> int:

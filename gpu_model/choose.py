@@ -24,6 +24,7 @@ from gpu_model.schedule import (
     schedule_named,
     tried,
 )
+from gpu_model.smallest import row_clusters
 from gpu_model.smem_layout import check_layout
 from gpu_model.tile import SMALLEST, Targets, cuttings, targets_of
 from gpu_model.traffic import moved
@@ -67,7 +68,7 @@ def _preference(chosen: Chosen, machine: Machine) -> tuple[int, int, int, int]:
 def _whole_misfit(asked: Asked, machine: Machine) -> DoesNotFit | None:
     """Why no tile of a kernel can fit: the dims that every tile has whole; None if it is not for them."""
     space = max(asked.spaces, key=lambda space: space.least_bytes())
-    needed = space.least_bytes() + machine.barrier_bytes
+    needed = space.least_bytes(row_clusters(asked.spaces, machine)[-1]) + machine.barrier_bytes
     if not space.whole_dims or needed <= machine.smem_bytes_per_cta:
         return None
     whole = ", ".join(f"{dim} (now {space.sizes[dim]:,})" for dim in space.whole_dims)
@@ -91,6 +92,7 @@ def _scheduled(asked: Asked, cuts: tuple[Priced, ...], machine: Machine, clock_h
     total = moved([priced.cut for priced in cuts], asked.cold, machine)
     alone = work_alone(asked, cuts, total, machine)
     matrix = _matrix_load(cuts, machine)
+    sharing = max(priced.cut.cluster for priced in cuts)
     for name in tried(asked.schedule, asked.job, machine):
         schedule = schedule_named(name)
         sizes = _cluster_sizes(asked, alone, name, machine)
@@ -98,7 +100,8 @@ def _scheduled(asked: Asked, cuts: tuple[Priced, ...], machine: Machine, clock_h
         work = work_under(asked, cuts, total, alone, name, cluster, machine)
         moves = total if cluster == 1 else moved_in_cluster(total, alone, cluster)
         for choice in _choices(asked, work, name, schedule, machine):
-            choice, why = _least_warpgroups(asked, work, schedule, replace(choice, cluster=cluster), machine)
+            choice = replace(choice, cluster=max(cluster, sharing))
+            choice, why = _least_warpgroups(asked, work, schedule, choice, machine)
             choice, why = with_ctas(asked.what, asked.fixed.ctas, work, schedule, choice, why, machine)
             cycles = predicted(schedule, work, choice, machine)
             in_clock = _in_clock(cycles, loaded_clock_hz(machine, *matrix, cycles), clock_hz)

@@ -28,6 +28,7 @@ class Cut:
     """A space in tiles: `loops` over free dims, `steps` over stepped ones inside; `parts` share a tile's steps.
 
     kept: (tiles, steps) where a mask leaves tiles different numbers of steps, longest first; () where it does not.
+    spread: a dim that a tile has whole, in the parts that the CTAs of a cluster have of it; each counts as a tile.
     """
 
     space: Space
@@ -35,16 +36,23 @@ class Cut:
     steps: tuple[Tile, ...] = ()
     parts: int = 1
     kept: tuple[tuple[int, int], ...] = ()
+    spread: Tile | None = None
 
     @cached_property
     def sizes(self) -> dict[str, int]:
-        """Extents of a full tile in one step."""
-        return tile_sizes((*self.loops, *self.steps), self.space.sizes)
+        """Extents of a full tile in one step, or of a CTA's part of it."""
+        spread = (self.spread,) if self.spread else ()
+        return tile_sizes((*self.loops, *self.steps, *spread), self.space.sizes)
+
+    @cached_property
+    def cluster(self) -> int:
+        """CTAs that share a tile."""
+        return steps_of(self.spread, self.space.sizes) if self.spread else 1
 
     @cached_property
     def tiles(self) -> int:
         """Tiles, each part counted."""
-        return prod(steps_of(loop, self.space.sizes) for loop in self.loops) * self.parts
+        return prod(steps_of(loop, self.space.sizes) for loop in self.loops) * self.parts * self.cluster
 
     @cached_property
     def steps_per_tile(self) -> int:
@@ -95,7 +103,7 @@ class Cut:
     @cached_property
     def loaded_bytes(self) -> int:
         """Bytes through all SMs' ports for all loads."""
-        return self.step_bytes * self.all_steps + self.held_bytes * self.tiles
+        return self.step_bytes * self.all_steps + (self.held_bytes + self.finish_bytes) * self.tiles
 
     @cached_property
     def out_bytes(self) -> int:

@@ -20,7 +20,9 @@ from patterns.units import exact
 
 
 def work_alone(asked: Asked, cuts: tuple[Priced, ...], total: Moved, machine: Machine) -> Work:
-    """Of a CTA that shares nothing with others."""
+    """Of a CTA that shares nothing with others but the rows of its tile."""
+    cluster = max(priced.cut.cluster for priced in cuts)
+    machine = replace(machine, sm_count=cluster_ctas(machine, cluster)) if cluster > 1 else machine
     if asked.online:
         work = work_of_online(asked.what, cuts[0], total, machine)
     else:

@@ -2,10 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from gpu_model.machine import Machine
 from gpu_model.occupancy import WARP, WARPGROUP, most_registers
 from gpu_model.space import Space
 from gpu_model.tmem import LANES
+
+# CTAs of a cluster that share a row: powers of two up to 16, which Hopper allows beyond the portable 8. Rows under
+# 32 KiB are not shared: two of them are in flight on every SM anyway.
+CLUSTERS = (2, 4, 8, 16)
+SHORT_ROW_BYTES = 32 * 1024
+
+
+def row_clusters(spaces: Sequence[Space], machine: Machine) -> tuple[int, ...]:
+    """Numbers of CTAs that may share the rows of a kernel's tiles: one, and clusters of more where rows are long."""
+    able = "clusters" in machine.features
+    if not able or not all(space.row_dim and space.least_bytes() > SHORT_ROW_BYTES for space in spaces):
+        return (1,)
+    shortest = min(space.sizes[space.row_dim] for space in spaces)
+    return (1, *(size for size in CLUSTERS if size <= min(shortest, machine.sm_count)))
 
 
 def why_no_tile(space: Space, machine: Machine) -> str:
@@ -14,11 +30,13 @@ def why_no_tile(space: Space, machine: Machine) -> str:
 
 
 def _short_of_smem(space: Space, machine: Machine) -> str:
-    needed, available = space.least_bytes(), machine.smem_bytes_per_cta
+    most = row_clusters((space,), machine)[-1]
+    needed, available = space.least_bytes(most), machine.smem_bytes_per_cta
     if needed + machine.barrier_bytes <= available:
         return ""
     whole = ", ".join(space.whole_dims) or "nothing"
-    return f"its smallest tile has {needed:,} bytes with {whole} whole, and shared memory holds {available:,}"
+    shared = f", shared by a cluster of {most} CTAs" if most > 1 else ""
+    return f"its smallest tile has {needed:,} bytes with {whole} whole{shared}, and shared memory holds {available:,}"
 
 
 def _short_of_registers(space: Space, machine: Machine) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
 
+from gpu_model.connected import connected
 from gpu_model.product import Product, product_of
 from patterns.axes import points, union, without
 from patterns.count import node_dims, storage_of
@@ -105,9 +106,19 @@ class Space:
         """Points of those of the dims that every tile has whole."""
         return points(without(tuple(dims), (*self.free, *self.stepped)), self.sizes)
 
-    def least_bytes(self) -> int:
-        """Shared memory of the smallest tile: one point of every dim that may be cut."""
-        return sum(access.num_bytes(self._least) for access in self.reads)
+    def least_bytes(self, cluster: int = 1) -> int:
+        """Shared memory of the smallest tile: one point of every dim that may be cut, a row shared by so many CTAs."""
+        part = {self.row_dim: -(-self.sizes[self.row_dim] // cluster)} if cluster > 1 else {}
+        return sum(access.num_bytes({**self._least, **part}) for access in self.reads)
+
+    @cached_property
+    def row_dim(self) -> str:
+        """The longest dim that every tile has whole to reduce it, which CTAs could share; '' if there is none."""
+        if self.products or any(has(node, "moves") or node.along for node in self.nodes):
+            return ""
+        reduced = union(*(node.over for node in self.nodes))
+        rows = (dim for dim in self.whole_dims if dim in reduced)
+        return max(rows, key=lambda dim: self.sizes[dim], default="")
 
     def least_accumulators(self) -> int:
         """Sums of matrix products in the smallest tile."""
@@ -147,27 +158,6 @@ def spaces_of(
     inside: tensors that nobody else needs, so that they are not written.
     """
     return tuple(_space(graph, part, inside, online) for part in connected(nodes))
-
-
-def connected(nodes: Sequence[Node]) -> tuple[tuple[Node, ...], ...]:
-    """The nodes, parted where no tensor is handed on."""
-    root = {node.name: node.name for node in nodes}
-    maker = {node.writes: node.name for node in nodes}
-
-    def root_of(name: str) -> str:
-        while root[name] != name:
-            root[name] = root[root[name]]
-            name = root[name]
-        return name
-
-    for node in nodes:
-        for read in node.reads:
-            if read in maker:
-                root[root_of(node.name)] = root_of(maker[read])
-    parts: dict[str, list[Node]] = {}
-    for node in nodes:
-        parts.setdefault(root_of(node.name), []).append(node)
-    return tuple(tuple(part) for part in parts.values())
 
 
 def whole_reads(spaces: Iterable[Space]) -> dict[str, int]:

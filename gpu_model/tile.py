@@ -10,6 +10,7 @@ from gpu_model.asked import Asked
 from gpu_model.cuts import Cut, Priced, price_cut
 from gpu_model.machine import Machine
 from gpu_model.online import price_online
+from gpu_model.smallest import row_clusters
 from gpu_model.space import Space, cut, steps_of
 from patterns.dtypes import dtype_bytes
 from patterns.plan import Tile
@@ -26,7 +27,7 @@ POINTS = (128, 512, 2048, 8192, 32768)
 class Targets:
     """Points of a tile that are aimed at: rows, columns and inner of a product, or of all dims together.
 
-    parts: shares of a tile's steps, each a tile of its own.
+    parts: shares of a tile's steps, each a tile of its own. cluster: CTAs that share a tile's longest row.
     """
 
     rows: int = 0
@@ -34,6 +35,7 @@ class Targets:
     inner: int = 0
     points: int = 0
     parts: int = 1
+    cluster: int = 1
 
 
 SMALLEST = Targets(rows=1, columns=1, inner=1, points=1)
@@ -45,7 +47,7 @@ def cuttings(asked: Asked, aims: Iterable[Targets], machine: Machine) -> Iterato
     by_rows = asked.online or asked.is_product
     for targets in aims:
         cuts = tuple(_cut(space, targets, machine, by_rows) for space in asked.spaces)
-        key = tuple((c.loops, c.steps, c.parts) for c in cuts)
+        key = tuple((c.loops, c.steps, c.parts, c.spread) for c in cuts)
         if key not in seen:
             seen.add(key)
             priced = (price_online(c, machine) if asked.online else price_cut(c, machine, asked.layout) for c in cuts)
@@ -64,16 +66,18 @@ def targets_of(asked: Asked, machine: Machine) -> Iterable[Targets]:
     if asked.is_product:
         columns = (options.tile_n,) if options.tile_n else machine.tile_columns
         return (Targets(r, c, options.tile_k or 0) for r, c in every(rows, columns))
-    return (Targets(points=p) for p in POINTS)
+    return (Targets(points=p, cluster=c) for c in row_clusters(asked.spaces, machine) for p in POINTS)
 
 
 def _cut(space: Space, targets: Targets, machine: Machine, by_rows: bool) -> Cut:
     if not by_rows:
         loops = cut((*space.free, *space.stepped), space.sizes, max(1, targets.points // space.whole_points))
+        row = space.row_dim
         return Cut(
             space,
             tuple(loop for loop in loops if loop.dim in space.free),
             tuple(loop for loop in loops if loop.dim in space.stepped),
+            spread=Tile(row, -(-space.sizes[row] // targets.cluster)) if targets.cluster > 1 else None,
         )
     first, last = space.products[0], space.products[-1]
     # Of an online kernel, whichever side of the first product is not reduced later is its rows.

@@ -147,7 +147,7 @@ nodes:
 
 
 def test_a_row_that_does_not_fit_is_refused_for_shared_memory() -> None:
-    plan = lower(parse(NORMS.replace("COLUMNS", "262144")), H100, policy="auto")
+    plan = lower(parse(NORMS.replace("COLUMNS", "2621440")), H100, policy="auto")
     assert "shared memory holds 232,448" in reason(plan, "s", "y")
     assert len(lower(parse(NORMS.replace("COLUMNS", "4096")), H100, policy="auto").calls) == 1
 

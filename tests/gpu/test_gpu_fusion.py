@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from gpu_model import load_machine, lower, policy_names
@@ -180,13 +182,25 @@ nodes:
 
 
 def test_a_row_that_does_not_fit_is_not_fused_with_its_sum() -> None:
-    plan = lower(parse(WIDE.replace("COLUMNS", "131072")), H100)
+    # Without clusters, whose CTAs would share the row.
+    alone = replace(H100, features=tuple(name for name in H100.features if name != "clusters"))
+    plan = lower(parse(WIDE.replace("COLUMNS", "131072")), alone)
     assert [call.nodes for call in plan.calls] == [("e", "s"), ("y",)]
     said = "its smallest tile has 524,288 bytes with columns whole, and shared memory holds 232,448"
     assert reasons(plan, "e", "s", "y") == [said]
     # What shared memory holds beside a slot's barriers is one row of 58,108 values.
-    assert len(lower(parse(WIDE.replace("COLUMNS", "58108")), H100).calls) == 1
-    assert len(lower(parse(WIDE.replace("COLUMNS", "58109")), H100).calls) == 2
+    assert len(lower(parse(WIDE.replace("COLUMNS", "58108")), alone).calls) == 1
+    assert len(lower(parse(WIDE.replace("COLUMNS", "58109")), alone).calls) == 2
+
+
+def test_a_row_that_a_cluster_holds_is_fused_with_its_sum() -> None:
+    plan = lower(parse(WIDE.replace("COLUMNS", "131072")), H100)
+    assert [call.nodes for call in plan.calls] == [("e", "s", "y")]
+    # A row of 16 x 58,108 values is what a cluster of 16 holds.
+    assert len(lower(parse(WIDE.replace("COLUMNS", str(16 * 58108))), H100).calls) == 1
+    longer = lower(parse(WIDE.replace("COLUMNS", str(16 * 58108 + 1))), H100)
+    assert len(longer.calls) == 2
+    assert "whole, shared by a cluster of 16 CTAs, and shared memory" in reasons(longer, "e", "s", "y")[0]
 
 
 STEPS = """
