@@ -46,6 +46,6 @@ def part_ms(part: str, members: int, machine: Machine) -> float:
     from experiments.validation.llama import decode_plan
     from experiments.validation.replay import kernel_us
 
-    plan = decode_plan(MODEL, 1, CONTEXT, members, machine)
+    plan = decode_plan(MODEL, 1, CONTEXT, members, "graph", machine)
     named = {call.name for call in plan.calls if part == TOTAL or NODES[part] in call.nodes}
     return sum(kernel_us(plan, call) for call in plan.calls if call.name in named or call.combines in named) / 1e3

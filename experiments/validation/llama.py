@@ -18,16 +18,16 @@ POLICY = "library"
 
 
 @lru_cache(64)
-def decode_plan(model: str, batch: int, context: int, members: int, machine: Machine) -> Plan:
-    """One step of all sequences, replayed as a graph. Raises UserErrors."""
+def decode_plan(model: str, batch: int, context: int, members: int, launch: str, machine: Machine) -> Plan:
+    """One step of all sequences. Raises UserErrors."""
     graph = workload(model, phase="decode", batch=batch, context=context, members=members)
-    return lower(graph, machine, policy=POLICY, launch="graph", members=members)
+    return lower(graph, machine, policy=POLICY, launch=launch, members=members)
 
 
 @lru_cache(1024)
-def step_ms(model: str, batch: int, context: int, members: int, machine: Machine) -> float:
-    """Milliseconds of a decode step, the launch of the graph included. Raises UserErrors."""
-    plan = decode_plan(model, batch, context, members, machine)
+def step_ms(model: str, batch: int, context: int, members: int, launch: str, machine: Machine) -> float:
+    """Milliseconds of a decode step, its launch included. Raises UserErrors."""
+    plan = decode_plan(model, batch, context, members, launch, machine)
     return run_plan(plan, spans=False).schedule.total_cycles / MILLISECOND_PS
 
 

@@ -66,7 +66,7 @@ def test_throughputs_are_of_the_flops_and_bytes_that_are_counted() -> None:
 
 
 def test_the_parts_of_a_decode_step_are_calls_of_its_plan_and_sum_up_to_less_than_the_whole() -> None:
-    plan = decode_plan("llama-3.1-8b", 1, 2048, 1, H100)
+    plan = decode_plan("llama-3.1-8b", 1, 2048, 1, "graph", H100)
     nodes = {node for call in plan.calls for node in call.nodes}
     assert set(NODES.values()) <= nodes
     parts = {part: part_ms(part, 1, H100) for part in NODES}
@@ -77,4 +77,4 @@ def test_the_parts_of_a_decode_step_are_calls_of_its_plan_and_sum_up_to_less_tha
     assert sum(parts.values()) + sum(kernel_us(plan, call) for call in small) / 1e3 == pytest.approx(total)
     assert any(call.combines for call in plan.calls)
     # 15 GB of weights cannot be read faster than the datasheet's 3.35 TB/s.
-    assert 4.5 < total < step_ms("llama-3.1-8b", 1, 2048, 1, H100) * 1.02
+    assert 4.5 < total < step_ms("llama-3.1-8b", 1, 2048, 1, "graph", H100) * 1.02
