@@ -74,6 +74,12 @@ def by_tasks(schedule: Schedule) -> bool:
     return bool(getattr(schedule, "BY_TASKS", False))
 
 
+def told_of(name: str, work: Work, choice: Choice, machine: Machine) -> str:
+    """What a schedule tells of how it runs a kernel, by a `told` of its file; '' for most."""
+    told = getattr(schedule_named(name), "told", None)
+    return cast(str, told(work, choice, machine)) if told else ""
+
+
 def dma_warp_counts(schedule: Schedule) -> tuple[int, ...]:
     """Numbers of warps that only load, the usual one first; 1 for most."""
     return cast(tuple[int, ...], getattr(schedule, "DMA_WARPS", (1,)))

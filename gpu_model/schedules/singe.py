@@ -13,7 +13,7 @@ from gpu_model.machine import Machine
 from gpu_model.occupancy import WARP, WARPGROUP
 from gpu_model.roles import RING, assemble, drain, fed_cycles, hand_over, load_step, loading_cycles, loop, needed, ramp
 from gpu_model.schedule import Job
-from gpu_model.warps import Assignment, assign_tasks, exchange_cycles, lanes_of
+from gpu_model.warps import Assignment, assign_tasks, exchange_cycles, lanes_of, registers_of
 from gpu_model.work import Choice, CtaDemand, RoleDemand, Task, Use, Work
 from patterns.pipeline.program import Channel, Program, Role
 from patterns.pipeline.script import Acquire, Commit, Op, Release, Wait
@@ -91,6 +91,15 @@ def program(work: Work, choice: Choice, machine: Machine) -> Program:
     roles = (Role("load", loads), *warps, Role("store", stores + drain(machine)))
     made = assemble(work.name, machine, tuple(channels), roles)
     return replace(made, units=tuple(replace(u, lanes=max(u.lanes, lanes_of(u.name, machine))) for u in made.units))
+
+
+def told(work: Work, choice: Choice, machine: Machine) -> str:
+    """How warps share the nodes, and what that saves in registers."""
+    assigned = assignment_of(work, choice, machine)
+    most = max(assigned.registers(warp) for warp in range(assigned.warps))
+    teams = f"{assigned.teams} team{'s' if assigned.teams > 1 else ''} of {assigned.warps} warp"
+    whole = registers_of(work.tasks, machine)
+    return f"{teams}{'s' if assigned.warps > 1 else ''}; a thread needs {most} registers, with all nodes {whole}"
 
 
 def assignment_of(work: Work, choice: Choice, machine: Machine) -> Assignment:
