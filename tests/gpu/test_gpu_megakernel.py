@@ -17,10 +17,11 @@ from patterns.evaluate import evaluate, random_arrays
 from patterns.execute import execute
 from patterns.library import workload
 from patterns.pipeline.script import Await, Loop, Op
-from patterns.plan import Plan
+from patterns.plan import Plan, Tile
 from patterns.report import Report
 from patterns.run import run_plan
 from patterns.summarize import summarize
+from patterns.tiles import PlanError
 
 H100 = load_machine("h100_sxm")
 SMALL = {"hidden": "64", "heads": "4", "kv_heads": "2", "ffn": "96", "layers": "3", "vocabulary": "80"}
@@ -119,3 +120,15 @@ def test_too_little_shared_memory_is_refused() -> None:
         lower(workload("softmax"), small, policy="megakernel")
     warned = lower(workload("softmax"), replace(small, fit="warn"), policy="megakernel")
     assert any("a megakernel" in warning for warning in warned.warnings)
+
+
+def test_its_tiles_are_what_is_executed() -> None:
+    graph = workload("llama-3.1-8b", context=8, overrides=SMALL)
+    plan = lower(graph, H100, policy="megakernel")
+    (call,) = plan.calls
+    assert [name for nest in call.tiling.nests for name in nest.nodes] == list(call.nodes)
+    first, *others = call.tiling.nests
+    odd = replace(first, tiling=replace(first.tiling, loops=(Tile("nowhere", 1),)))
+    broken = replace(plan, calls=(replace(call, tiling=replace(call.tiling, nests=(odd, *others))),))
+    with pytest.raises(PlanError, match="a loop over 'nowhere'"):
+        execute(broken, random_arrays(graph, 3))
