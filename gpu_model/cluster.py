@@ -45,9 +45,10 @@ def in_cluster(work: Work, size: int, split: bool = False) -> Work:
     part = -(-work.shared_bytes // size)
     own = work.slot_bytes - work.shared_bytes
     arriving = own + part if split else work.slot_bytes
+    waves = tuple(_loading(wave, own + part, arriving, work.slot_bytes) for wave in work.waves)
     return replace(
         work,
-        waves=tuple(_loading(wave, own + part, arriving, work.slot_bytes) for wave in work.waves),
+        waves=tuple(map(_through_hbm, waves)) if _hbm_limits(waves[0], work.steps) else waves,
         slot_bytes=arriving,
         shared_bytes=part if split else work.shared_bytes,
     )
@@ -64,6 +65,24 @@ def _loading(wave: Wave, read: int, arriving: int, of: int) -> Wave:
     cycles = wave.load.cycles if wave.load.unit == "hbm" else path.cycles
     load = replace(wave.load, cycles=cycles, counts=_scaled(wave.load.counts, read, of))
     return replace(wave, load=load, path=path)
+
+
+def _hbm_limits(wave: Wave, steps: int) -> bool:
+    """Whether a tile's loads and its store, on paths of their own so far, take longer on the HBM that they share."""
+    shared = wave.path.hbm_cycles * steps + _store_cycles_on_hbm(wave)
+    return wave.load.unit != "hbm" and shared > max(wave.load.cycles * steps, wave.store.cycles)
+
+
+def _through_hbm(wave: Wave) -> Wave:
+    """The wave with loads and stores on the HBM's unit, which takes them one after another."""
+    load = replace(wave.load, unit="hbm", cycles=wave.path.hbm_cycles)
+    return replace(wave, load=load, store=replace(wave.store, unit="hbm", cycles=_store_cycles_on_hbm(wave)))
+
+
+def _store_cycles_on_hbm(wave: Wave) -> int:
+    """A store's cycles on the HBM, at the rate of its loads there, rounded up."""
+    loaded, stored = (dict(use.counts).get("hbm_bytes", 0) for use in (wave.load, wave.store))
+    return -(-stored * wave.path.hbm_cycles // loaded) if loaded else 0
 
 
 def _scaled(counts: Counts, read: int, of: int) -> Counts:

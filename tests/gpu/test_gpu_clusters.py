@@ -179,3 +179,12 @@ def test_refusals() -> None:
         lower(graph, load_machine("a100_sxm"), schedule="clustered")
     with pytest.raises(UserError, match="schedule clustered has cluster 2 or 4, not 3"):
         lower(graph, H100, schedule="clustered", options={"cluster": 3})
+
+
+def test_loads_and_stores_still_share_the_hbm_once_a_cluster_reads_less_of_the_l2() -> None:
+    # Scores of 2,048 x 2,048 with 32 heads: 268 MB are stored, and the L2 no longer holds the loads up.
+    graph = workload("llama-3.1-8b", phase="prefill", context=2048)
+    h100 = load_machine("h100_pcie")
+    call = next(call for call in lower(graph, h100, policy="pattern").calls if call.name == "decoder.scores")
+    seconds = simulate(call.program, spans=False).total_cycles / call.clock_hz
+    assert dict(call.traffic)["hbm"] / seconds < h100.hbm_bytes_per_s
