@@ -134,10 +134,11 @@ def headline_note(comparison: Comparison) -> str:
     layer = layer_of(rdu)
     looped = layer is not None and layer.total < layer.executions
     how = " with repeated blocks looped" if looped else " (not looped, `patternloom show` says why)" if layer else ""
-    fewer, faster = ratio_text(gpu.calls / rdu.calls), ratio_text(gpu.time_ps / rdu.time_ps)
+    faster = ratio_text(gpu.time_ps / rdu.time_ps)
+    more, fewer = f"{ratio_text(rdu.calls / gpu.calls)} more", f"{ratio_text(gpu.calls / rdu.calls)} fewer"
     return (
         f"* headline pair: {counted_calls(gpu.calls)} operator by operator on the GPU, {rdu.calls:,}{how} on the"
-        f" RDU: {fewer} fewer calls, {faster} the speed."
+        f" RDU: {fewer if gpu.calls >= rdu.calls else more} calls, {faster} the speed."
     )
 
 
