@@ -110,11 +110,42 @@ def families() -> list[Entry]:
     return [Entry(name, about_module(f"{FAMILIES}.{name}").removeprefix(f"{name}: ")) for name in family_names()]
 
 
+def loaders() -> list[Entry]:
+    """What brings operands into a GPU's shared memory, by way of which levels and with how many instructions."""
+    from gpu_model import load_machine
+    from gpu_model.loader import loader_named, loader_names
+
+    machine = load_machine("unit")
+    found = []
+    for name in loader_names():
+        loader = loader_named(name)
+        needs = ", ".join(loader.NEEDS) or "nothing"
+        count = loader.instructions(machine, 2**14)
+        through = " and ".join(loader.THROUGH)
+        told = f"through {through}; 16 KiB take {count} warp instruction{'s'[: count > 1]}; needs {needs}"
+        found.append(Entry(name, about_module(f"gpu_model.loaders.{name}"), (told,)))
+    return found
+
+
+def layouts() -> list[Entry]:
+    """How operands lie in a GPU's shared memory, with their bank conflicts."""
+    from gpu_model.smem_layout import conflict_ways, layout_names
+
+    found = []
+    for name in layout_names():
+        ways = ", ".join(f"{conflict_ways(name, size)} of {size} bytes" for size in (32, 64, 128))
+        told = f"ways in which reading eight rows conflicts (1: not at all), by their length: {ways}"
+        found.append(Entry(name, about_module(f"gpu_model.layouts.{name}"), (told,)))
+    return found
+
+
 SECTION_ENTRIES: Mapping[str, Callable[[], list[Entry]]] = {
     "machines": machines,
     "graphs": graphs,
     "policies": policies,
     "schedules": schedules,
+    "loaders": loaders,
+    "layouts": layouts,
     "launches": launches,
     "kinds": kinds,
     "studies": studies,

@@ -3,7 +3,7 @@
 Registers of a warp are rounded up to `register_granularity` and live in the sub-partition of the warp. Shared memory
 of a CTA is rounded up to `smem_granularity_bytes` after `smem_reserved_bytes` were added. The barriers of an SM are
 counted from compute capability 9.0 on. Tensor memory is not in that header: columns are allocated in powers of two
-(PTX ISA).
+(PTX ISA). One microbenchmark saw CUDA report a single CTA for every kernel that allocates it; it is not counted here.
 """
 
 from __future__ import annotations

@@ -9,14 +9,25 @@ import click
 if TYPE_CHECKING:
     from experiments.catalogue import Entry
 
-SECTIONS = ("machines", "graphs", "policies", "schedules", "launches", "kinds", "studies", "families")
+SECTIONS = (
+    "machines",
+    "graphs",
+    "policies",
+    "schedules",
+    "loaders",
+    "layouts",
+    "launches",
+    "kinds",
+    "studies",
+    "families",
+)
 
 
 @click.command
 @click.argument("section", type=click.Choice(SECTIONS), required=False, metavar="[SECTION]")
 def command(section: str | None) -> None:
-    """List machines, graphs, policies, schedules, launches, kinds (of patterns), studies or families (of measurements);
-    everything if SECTION is left out.
+    """List machines, graphs, policies, schedules, loaders, layouts, launches, kinds (of patterns), studies or families
+    (of measurements); everything if SECTION is left out.
     """
     from experiments.catalogue import SECTION_ENTRIES
     from experiments.text.page import show_page

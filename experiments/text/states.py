@@ -33,12 +33,12 @@ def states_parts(program: Program, timeline: Timeline) -> list[Part]:
     )
     rows = tuple(row_of(states, timeline.total_cycles) for states in role_states(program, timeline))
     held, there = issue_slots(program, timeline)
-    slots = f"Issue slots that loads and matrix instructions take: {held:,} of {there:,} ({held / there:.1%})"
+    slots = f"Of the schedulers, loads and matrix instructions hold {held:,} of {there:,} lane cycles" if there else ""
     return [
         "Warp states of each role, in cycles (eligible + stalled = active):",
         Table(columns, rows),
         LEGEND,
-        slots if there else "",
+        f"{slots} ({held / there:.1%})" if there else "",
     ]
 
 
