@@ -10,8 +10,7 @@ from patterns.graph import Graph
 from patterns.library import workload
 from patterns.read import parse_graph
 
-# TensorRT-LLM's dynamic quantisation of a whole tensor: its greatest absolute value (by rows, then of all), then scale
-# and convert. Three small launches come before the product, as there.
+# Dynamic quantisation of a whole tensor: its greatest absolute value (by rows, then of all), then scale and convert.
 QUANTIZED_GEMM = """
 name: quantized_gemm
 extents: {m: 1, n: 1, k: 1}

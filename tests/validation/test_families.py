@@ -7,6 +7,7 @@ from importlib import import_module
 
 import pytest
 
+from experiments.families.gemm import PRODUCT, QUANTIZE_FIXED_US, QUANTIZE_SLOWDOWN, predicted_us
 from experiments.families.llama_decode_kernels import NODES, part_ms
 from experiments.families.memory_bound import gbytes_per_s
 from experiments.validation.family import FAMILIES, family_named, family_names
@@ -14,9 +15,9 @@ from experiments.validation.flash_attention import attention_tflops
 from experiments.validation.graphs import attention, gemm, product, unmasked
 from experiments.validation.llama import decode_plan, step_ms
 from experiments.validation.published import MEASURED, published
-from experiments.validation.replay import kernel_us
+from experiments.validation.replay import kernel_us, replayed_us
 from experiments.validation.tables import Tables
-from gpu_model import load_machine, machine_names
+from gpu_model import load_machine, lower, machine_names
 from patterns.count import graph_demand
 from patterns.plugin import data_files
 
@@ -49,6 +50,18 @@ def test_a_row_of_fp8_quantises_its_input_in_kernels_before_the_product() -> Non
     assert graph_demand(graph).matrix_flops == 2 * 64 * 512 * 1024
     assert graph.tensor_named["quantized"].dtype == "fp8"
     assert [t.dtype for t in product(64, 512, 1024, "fp8").tensors] == ["fp8", "fp8", "bf16"]
+
+
+def test_what_quantises_an_fp8_row_is_the_frameworks_and_not_tuned() -> None:
+    plan = lower(gemm(512, 1024, 2048, "fp8"), H100, launch="graph")
+    quantizing = [call for call in plan.calls if PRODUCT not in call.nodes and not call.combines]
+    assert len(quantizing) >= 2
+    times = {call.name: kernel_us(plan, call) for call in plan.calls}
+    slower = (QUANTIZE_SLOWDOWN - 1) * sum(times[call.name] for call in quantizing)
+    assert predicted_us(512, 1024, 2048, "fp8", H100) == pytest.approx(sum(times.values()) + slower + QUANTIZE_FIXED_US)
+    assert predicted_us(512, 1024, 2048, "bf16", H100) == pytest.approx(
+        replayed_us(gemm(512, 1024, 2048, "bf16"), H100)
+    )
 
 
 def test_attention_without_its_mask_has_the_same_products_and_no_positions() -> None:
