@@ -16,7 +16,7 @@ from patterns.units import exact
 MACHINES = "gpu_model.machines"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Machine:
     """What the model believes about a GPU. Rates without `_per_s` are of one SM unless the name says l2.
 
@@ -69,9 +69,14 @@ class Machine:
     where that is measured.
     """
 
+    # The chip.
+    name: str = ""
     clock_hz: int
     sm_count: int
     sub_partitions: int
+    features: tuple[str, ...]
+
+    # Matrix products.
     bf16_flops_per_cycle: int
     fp8_flops_per_cycle: int
     tf32_flops_per_cycle: int
@@ -79,31 +84,61 @@ class Machine:
     mma_columns: int
     mma_most_columns: int
     mma_inner_bytes: int
+    mma_instruction_cycles: int = 0
     smem_cycles_per_kib: int
+    mma_issue_cycles: int = 0
+    mma_wait_cycles: int = 0
+    mma_sync_efficiency: float = 1.0
+    mma_latency_cycles: int = 0
+    mma_port_stalls: float = field(default=0.0, metadata={"zero": True})
+    warp_rows: int = field(default=0, metadata={"zero": True})
+    warp_columns: int = field(default=0, metadata={"zero": True})
     tile_rows: tuple[int, ...]
     tile_columns: tuple[int, ...]
     tile_k_bytes: int
+
+    # Other instructions.
     vector_ops_per_cycle: int
+    compare_ops_per_cycle: int = 128
     special_ops_per_cycle: int
+
+    # Loads and stores.
     load_bytes_per_cycle: int
     store_bytes_per_cycle: int
+    smem_read_bytes_per_cycle: int = 128
+    smem_write_bytes_per_cycle: int = 128
     load_latency_cycles: int
+    l2_latency_cycles: int = 0
     cp_async_issue_cycles: int
     cp_async_issue_cycles_per_kib: int
     tma_issue_cycles: int
+
+    # Memory.
     l2_bytes: int
     l2_bytes_per_cycle: int
+    l2_persisting_bytes: int = field(default=0, metadata={"zero": True})
     hbm_bytes: int
     hbm_bytes_per_s: int
     hbm_efficiency: float
+
+    # Meeting.
+    barrier_cycles: int = 0
+    turn_cycles: int = 0
+    tile_start_cycles: int = 0
+    remote_arrive_cycles: int = 0
+    cluster_barrier_cycles: int = 0
+    grid_sync_ps: int = 0
+
+    # Other GPUs.
     network_bytes_per_s: int
+    network_efficiency: float = 1.0
     network_latency_cycles: int
-    kernel_ramp_cycles: int
-    kernel_drain_cycles: int
-    stream_launch_ps: int
-    graph_launch_ps: int
-    launch_gap_ps: int
-    launch_queue_depth: int
+    network_peer_cycles: int = 0
+    network_barrier_cycles: int = 0
+    multimem_fill_cycles: int = 0
+
+    # Limits.
+    fit: Literal["refuse", "warn"]
     registers_per_sm: int
     most_registers_per_thread: int
     register_granularity: int
@@ -112,43 +147,27 @@ class Machine:
     smem_bytes_per_cta: int
     smem_reserved_bytes: int = field(metadata={"zero": True})
     smem_granularity_bytes: int
+    smem_carveout_bytes: tuple[int, ...] = field(default=(), metadata={"zero": True})
+    l1_smem_bytes: int = field(default=0, metadata={"zero": True})
     barrier_bytes: int
+    barriers_per_cta: int = 16
+    barriers_per_sm: int = field(default=0, metadata={"zero": True})
     threads_per_sm: int
     threads_per_cta: int
     ctas_per_sm: int
-    fit: Literal["refuse", "warn"]
-    features: tuple[str, ...]
-    barrier_cycles: int = 0
-    mma_issue_cycles: int = 0
-    mma_wait_cycles: int = 0
-    smem_write_bytes_per_cycle: int = 128
-    name: str = ""
-    mma_instruction_cycles: int = 0
     tmem_columns: int = field(default=0, metadata={"zero": True})
-    warp_rows: int = field(default=0, metadata={"zero": True})
-    warp_columns: int = field(default=0, metadata={"zero": True})
-    smem_read_bytes_per_cycle: int = 128
-    smem_carveout_bytes: tuple[int, ...] = field(default=(), metadata={"zero": True})
-    l1_smem_bytes: int = field(default=0, metadata={"zero": True})
-    barriers_per_cta: int = 16
-    barriers_per_sm: int = field(default=0, metadata={"zero": True})
-    remote_arrive_cycles: int = 0
-    cluster_barrier_cycles: int = 0
-    compare_ops_per_cycle: int = 128
-    mma_port_stalls: float = field(default=0.0, metadata={"zero": True})
-    mma_sync_efficiency: float = 1.0
-    mma_latency_cycles: int = 0
-    turn_cycles: int = 0
-    tile_start_cycles: int = 0
     most_clusters: tuple[tuple[str, int], ...] = ()
-    grid_sync_ps: int = 0
+
+    # Launches.
+    kernel_ramp_cycles: int
+    kernel_drain_cycles: int
+    stream_launch_ps: int
+    graph_launch_ps: int
     serving_step_ps: int = 0
-    l2_latency_cycles: int = 0
-    l2_persisting_bytes: int = field(default=0, metadata={"zero": True})
-    network_efficiency: float = 1.0
-    network_peer_cycles: int = 0
-    network_barrier_cycles: int = 0
-    multimem_fill_cycles: int = 0
+    launch_gap_ps: int
+    launch_queue_depth: int
+
+    # Clocks under load, and what products need first.
     boost_clock_hz: int = field(default=0, metadata={"zero": True})
     clock_droop_share: float = field(default=0.0, metadata={"zero": True})
     product_ramp_cycles: int = 0
