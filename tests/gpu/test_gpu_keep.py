@@ -18,7 +18,7 @@ H100 = load_machine("h100_sxm")
 
 
 def gemm(**options: int | str) -> Plan:
-    return lower(workload("gemm"), H100, options=options)
+    return lower(workload("gemm"), H100, options={"splits": 1, **options})
 
 
 def hbm(plan: Plan) -> int:
