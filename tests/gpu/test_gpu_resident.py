@@ -124,3 +124,20 @@ def test_the_prediction_is_near_the_simulation(name: str, ctas: int, mma_cycles:
     schedule = schedule_named(name)
     run = simulate(program(schedule, work, choice, SM))
     assert predicted(schedule, work, choice, SM) == pytest.approx(run.total_cycles, rel=0.12)
+
+
+@pytest.mark.parametrize(
+    "name", ["synchronous", "register_double_buffer", "multistage", "warp_specialized", "cooperative", "pingpong"]
+)
+def test_any_schedule_can_be_put_beside_itself(name: str) -> None:
+    load, store = Use("load", 256, "load", (("l2_bytes", 16_384),)), Use("store", 300, "store")
+    step = (Use("tc", 128, "mma", (("matrix_flops", 524_288),)),)
+    work = Work("k", (Wave(7, load, store),), 8, 16_384, step, (Use("vector", 64, "convert"),), 700, row_blocks=2)
+    schedule = schedule_named(name)
+    choice = Choice(slots=2, loader=schedule.LOADERS[0], warpgroups=schedule.WARPGROUPS[0])
+    alone = simulate(program(schedule, work, choice, SM))
+    beside = simulate(program(schedule, work, replace(choice, ctas=3), SM))
+    # The same work, on the same units, in less time.
+    assert beside.counters == alone.counters
+    assert beside.busy_cycles["tc"] == alone.busy_cycles["tc"]
+    assert beside.total_cycles < alone.total_cycles
