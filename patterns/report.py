@@ -63,12 +63,12 @@ class CallCount:
 
 @dataclass(frozen=True)
 class Launching:
-    """What starting the calls took. host_ps: the host, in all. exposed_ps: what the device waited for it.
+    """What starting the calls took: the host, and prologues on the device. exposed_ps: of it, what calls waited for.
 
     host_bound: the host takes longer to launch all calls than the device to run them, so the queue runs empty.
     """
 
-    host_ps: int = 0
+    launching_ps: int = 0
     exposed_ps: int = 0
     host_bound: bool = False
 

@@ -17,7 +17,7 @@ from patterns.count import compulsory
 from patterns.graph import Graph
 from patterns.needed import needed_demand
 from patterns.pipeline.bounds import limiting_unit
-from patterns.pipeline.calls import DEVICE, GAP, HOST, LINK
+from patterns.pipeline.calls import DEVICE, GAP, HOST, LINK, PROLOGUE
 from patterns.pipeline.overlap import EXPOSED, account
 from patterns.pipeline.program import Program
 from patterns.pipeline.timeline import Timeline
@@ -168,9 +168,9 @@ def _device_gaps(execution: Execution, sums: list[CallSums]) -> Counter[str]:
 
 def _launching(execution: Execution, gaps: Counter[str]) -> Launching:
     """What the host did, and whether that or the device is what takes longest."""
-    busy = execution.schedule.busy_cycles
+    busy: Counter[str] = Counter(execution.schedule.busy_cycles)
     device_ps = busy[DEVICE] + busy[LINK] + busy[GAP]
-    return Launching(busy[HOST], gaps["launch"], busy[HOST] > device_ps)
+    return Launching(busy[HOST] + busy[PROLOGUE], gaps["launch"], busy[HOST] > device_ps)
 
 
 def _overlap(sums: list[CallSums], gaps: Counter[str]) -> Counter[str]:

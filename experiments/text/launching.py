@@ -32,8 +32,8 @@ def launching_table(reports: Sequence[Report], rules: tuple[int, ...]) -> Table:
 
 def cells(launching: Launching) -> tuple[str, ...]:
     """Times and the word for who sets the pace."""
-    hidden_ps = max(0, launching.host_ps - launching.exposed_ps)
-    return (*map(time_or_dash, (launching.host_ps, launching.exposed_ps, hidden_ps)), pace(launching))
+    hidden_ps = max(0, launching.launching_ps - launching.exposed_ps)
+    return (*map(time_or_dash, (launching.launching_ps, launching.exposed_ps, hidden_ps)), pace(launching))
 
 
 def time_or_dash(amount_ps: int) -> str:
@@ -48,5 +48,5 @@ def pace(launching: Launching) -> str:
 
 def launching_line(launching: Launching, mode: str) -> str:
     """One sentence about a plan's launches."""
-    host, exposed = time_text(launching.host_ps), time_text(launching.exposed_ps)
+    host, exposed = time_text(launching.launching_ps), time_text(launching.exposed_ps)
     return f"Launch queue ({mode}): {pace(launching)}; launching takes {host}, the device waits for {exposed} of it"

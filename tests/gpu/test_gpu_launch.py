@@ -112,6 +112,14 @@ def test_a_prologue_hides_behind_the_kernel_before() -> None:
     assert alone == graph
 
 
+def test_prologues_are_hidden_but_for_the_first() -> None:
+    machine, graph = load_machine("h100_sxm"), workload("softmax")
+    cost = launch_cost("pdl", machine)
+    found = summarize(run_plan(lower(graph, machine, policy="pattern", launch="pdl"))).launching
+    assert found.launching_ps == cost.once_ps + 3 * cost.prologue_ps
+    assert found.exposed_ps == cost.once_ps + cost.prologue_ps
+
+
 def test_dependent_launch_needs_its_feature() -> None:
     machine = replace(load_machine("h100_sxm"), features=("cp_async", "mma_sync"), name="older")
     with pytest.raises(
@@ -128,6 +136,6 @@ def test_the_report_says_who_sets_the_pace() -> None:
         for us in (10**9, 1)
     )
     assert slow.host_bound
-    assert slow.exposed_ps > slow.host_ps * 2 // 3
+    assert slow.exposed_ps > slow.launching_ps * 2 // 3
     assert not fast.host_bound
-    assert fast.exposed_ps == fast.host_ps // 3
+    assert fast.exposed_ps == fast.launching_ps // 3
