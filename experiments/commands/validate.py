@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from experiments.validate import Question, Validation
 
 ROWS = 200
+ROWS_A_REFRESH = 20
 FOLDER = click.Path(path_type=Path)
 
 
@@ -97,9 +98,14 @@ def run(question: Question) -> Validation:
     from rich.console import Console
     from rich.progress import Progress
 
-    with Progress(console=Console(stderr=True), transient=True) as bar:
+    # Without a thread that refreshes it: worker processes are forked while it is shown.
+    with Progress(console=Console(stderr=True), transient=True, auto_refresh=False) as bar:
         task = bar.add_task("predicting", total=None)
-        return validate(question, lambda done, total: bar.update(task, completed=done, total=total))
+
+        def show_progress(done: int, total: int) -> None:
+            bar.update(task, completed=done, total=total, refresh=done % ROWS_A_REFRESH == 0)
+
+        return validate(question, show_progress)
 
 
 def draw(result: Validation, folder: Path) -> None:
