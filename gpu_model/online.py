@@ -29,6 +29,8 @@ from patterns.kind import has
 from patterns.needed import function_of, masks
 from patterns.online import Partial, partials
 
+# Keys of a block that tuned kernels are compiled for, whatever the context is (FlashAttention-3: 80 to 192).
+SHORT_BLOCK = 128
 # Tiles up to which every one is given to an SM; of more, SMs differ by less than a tile.
 COUNTED_TILES = 1024
 # Different tiles of one SM that a Program shows; of more, it shows their mean.
@@ -48,10 +50,11 @@ class Online:
     def block_rows(self) -> int:
         """Rows of a block: those of the matrix instruction, or as many of its columns as hold a few rows.
 
-        With few rows (a decode step) keys and head dim are the instruction's rows: the products are transposed.
+        Where sums are in tensor memory and rows are few (a decode step), the products are transposed: keys and head dim
+        are the instruction's rows. In registers they would be spread over threads that need their greatest score.
         """
         machine, rows = self.machine, self._points(self.last.rows)
-        if 2 * rows > machine.mma_rows:
+        if 2 * rows > machine.mma_rows or not machine.tmem_columns:
             return machine.mma_rows
         return -(-rows // machine.mma_columns) * machine.mma_columns
 
@@ -67,8 +70,9 @@ class Online:
 
     @cached_property
     def columns(self) -> int:
-        """Columns of the scores in one step."""
-        return self._points(self.last.inner)
+        """Columns of the scores in one step. A context that is shorter than a block is padded to one."""
+        columns = self._points(self.last.inner)
+        return columns if self.cut.steps else max(SHORT_BLOCK, columns)
 
     @cached_property
     def scores(self) -> int:

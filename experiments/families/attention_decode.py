@@ -1,6 +1,7 @@
 """attention_decode: one new token a sequence against its cache, FlashAttention-3 in vLLM (its FlashInfer on Blackwell).
 
 From the database's newest vllm generation_attention table: bf16, no window. `step` tokens are in the cache already.
+A row includes the kernels that write the cache and prepare the call (see kv_cache.py): they are added to the attention.
 """
 
 from __future__ import annotations
@@ -43,8 +44,10 @@ def _row(sample: AttentionSample) -> Row:
 
 
 def predicted_us(batch: int, cached: int, heads: int, kv_heads: int, head_dim: int, machine: Machine) -> float:
-    """The attention kernel and, where its cache is shared out, the one that combines the parts."""
+    """The attention kernel, where its cache is shared out the one that combines the parts, and those beside them."""
     from experiments.validation.graphs import attention
+    from experiments.validation.kv_cache import beside_attention_us
     from experiments.validation.replay import replayed_us
 
-    return replayed_us(attention(batch, 1, cached + 1, heads, kv_heads, head_dim), machine)
+    beside_us = beside_attention_us(batch, kv_heads, head_dim, machine)
+    return replayed_us(attention(batch, 1, cached + 1, heads, kv_heads, head_dim), machine) + beside_us

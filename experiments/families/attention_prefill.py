@@ -1,7 +1,7 @@
 """attention_prefill: causal self-attention of whole prompts, FlashAttention-3 in vLLM (its FlashInfer on Blackwell).
 
-From the database's newest vllm context_attention table: bf16, no window. A row includes about 10 us of kernels that
-write the cache and the metadata, which the model does not have: they are added as a constant (CACHE_WRITE_US).
+From the database's newest vllm context_attention table: bf16, no window. A row includes the kernels that write the
+cache and prepare the call (see kv_cache.py), which are added to the attention's.
 """
 
 from __future__ import annotations
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 PART: Part = "attention"
 LIBRARY = "vllm"
-# What the rows hold beside the attention itself, by their own description.
-CACHE_WRITE_US = 10.0
 
 
 def rows(tables: Tables) -> Sequence[Row]:
@@ -46,8 +44,10 @@ def _row(sample: AttentionSample) -> Row:
 
 
 def predicted_us(batch: int, tokens: int, heads: int, kv_heads: int, head_dim: int, machine: Machine) -> float:
-    """The attention kernels, and the constant that the measurements have beside them."""
+    """The attention kernels, and those that the measurements have beside them."""
     from experiments.validation.graphs import attention
+    from experiments.validation.kv_cache import beside_attention_us
     from experiments.validation.replay import replayed_us
 
-    return replayed_us(attention(batch, tokens, tokens, heads, kv_heads, head_dim), machine) + CACHE_WRITE_US
+    beside_us = beside_attention_us(batch * tokens, kv_heads, head_dim, machine)
+    return replayed_us(attention(batch, tokens, tokens, heads, kv_heads, head_dim), machine) + beside_us
