@@ -1,4 +1,7 @@
-"""nccl_all_reduce: NCCL's all-reduce over 8 GPUs, launched one by one, in us: a library beside the model's kernels."""
+"""nccl_all_reduce: NCCL's all-reduce, launched one by one, in us: a general library beside the model's own kernels.
+
+Published figures over 8 GPUs, and the database's newest nccl table.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from experiments.validation.row import Row
 from experiments.validation.tables import Tables
 
 if TYPE_CHECKING:
+    from experiments.validation.samples import AllReduceSample
     from gpu_model.machine import Machine
 
 PART: Literal[""] = ""
@@ -18,7 +22,26 @@ BF16_BYTES = 2
 
 
 def rows(tables: Tables) -> Sequence[Row]:
-    """A row a figure."""
+    """A row a figure, then one a sample. Raises UserError."""
+    from experiments.validation.samples import nccl_samples
+
+    return [*_published(), *(_row(sample) for sample in nccl_samples(tables))]
+
+
+def _row(sample: AllReduceSample) -> Row:
+    return Row(
+        family="nccl_all_reduce",
+        id=f"{sample.gpu} {sample.members} GPUs {sample.elements} elements",
+        gpu=sample.gpu,
+        predict=partial(stream_us, sample.elements, sample.members),
+        measured=sample.latency_us,
+        unit="us",
+        source=sample.library,
+        group=f"{sample.members} GPUs",
+    )
+
+
+def _published() -> list[Row]:
     return [
         Row(
             family="nccl_all_reduce",

@@ -104,6 +104,17 @@ def all_reduce_samples(tables: Tables, library: str) -> list[AllReduceSample]:
     return samples
 
 
+def nccl_samples(tables: Tables) -> list[AllReduceSample]:
+    """All-reduces of NCCL in fp16, launched one by one; sizes are in elements too. Raises UserError."""
+    keep = {"op_name": ("all_reduce",), "nccl_dtype": ("half",)}
+    names = ("gpu", "library", "num_gpus", "message_size", *keep, "latency_us", "latency")
+    samples: list[AllReduceSample] = []
+    for rows in _tables(tables.beginning("nccl"), "nccl", names, {}, keep):
+        shape = (rows.counts("num_gpus"), rows.counts("message_size"))
+        samples += map(AllReduceSample, rows.gpus, rows.libraries, *shape, rows.latencies_us)
+    return samples
+
+
 @dataclass(frozen=True)
 class ServingSample:
     """A server that keeps `batch` requests in flight, each of isl tokens that make osl more."""

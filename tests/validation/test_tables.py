@@ -6,7 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from experiments.validation.samples import all_reduce_samples, attention_samples, gemm_samples, serving_samples
+from experiments.validation.samples import (
+    all_reduce_samples,
+    attention_samples,
+    gemm_samples,
+    nccl_samples,
+    serving_samples,
+)
 from experiments.validation.tables import find_tables
 from patterns.errors import UserError
 
@@ -76,6 +82,14 @@ def test_an_all_reduce_of_the_database_counts_elements(tmp_path: Path) -> None:
     tables = find_tables(write(tmp_path, "h100_sxm/comm/trtllm/1/custom_allreduce_perf.csv", text))
     (sample,) = all_reduce_samples(tables, "trtllm")
     assert (sample.members, sample.elements, sample.latency_us) == (8, 4096, 5.0)
+
+
+def test_of_nccls_table_only_all_reduces_in_sixteen_bits(tmp_path: Path) -> None:
+    heading = "op_name,nccl_dtype,num_gpus,message_size,latency\n"
+    rows = "all_reduce,half,8,512,0.016\nall_gather,half,8,512,0.01\nall_reduce,int8,8,512,0.01\n"
+    tables = find_tables(write(tmp_path, "h100_sxm/comm/nccl/2.29.2/nccl_perf.csv", heading + rows))
+    (sample,) = nccl_samples(tables)
+    assert (sample.library, sample.members, sample.elements, sample.latency_us) == ("nccl 2.29.2", 8, 512, 16.0)
 
 
 def test_servers_are_of_known_models_in_bf16(tmp_path: Path) -> None:
