@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+from gpu_model.able import able, loader_of
 from gpu_model.asked import Asked, Chosen
 from gpu_model.cluster import moved_in_cluster, shares
 from gpu_model.cuts import Priced
 from gpu_model.fit import misfit, most_slots
 from gpu_model.kernel_work import work_alone, work_under
-from gpu_model.loader import is_multicast, usable_loaders
+from gpu_model.loader import is_multicast
 from gpu_model.machine import Machine
 from gpu_model.options import Options
 from gpu_model.resident import predicted, with_ctas
@@ -22,10 +23,8 @@ from gpu_model.schedule import (
     dma_warp_counts,
     fixed_of,
     schedule_named,
-    tried,
 )
 from gpu_model.smallest import row_clusters
-from gpu_model.smem_layout import check_layout
 from gpu_model.tile import SMALLEST, Targets, cuttings, targets_of
 from gpu_model.traffic import moved
 from gpu_model.why import schedule_reason
@@ -93,7 +92,7 @@ def _scheduled(asked: Asked, cuts: tuple[Priced, ...], machine: Machine, clock_h
     alone = work_alone(asked, cuts, total, machine)
     matrix = _matrix_load(cuts, machine)
     sharing = max(priced.cut.cluster for priced in cuts)
-    for name in tried(asked.schedule, asked.job, machine):
+    for name in able(asked, machine):
         schedule = schedule_named(name)
         sizes = _cluster_sizes(asked, alone, name, machine)
         cluster = fixed_of(name, "cluster", asked.fixed.cluster, sizes)
@@ -125,7 +124,7 @@ def _cluster_sizes(asked: Asked, work: Work, name: str, machine: Machine) -> tup
         or path.l2_cycles < path.cycles
     ):
         return sizes
-    loader = usable_loaders(name, schedule.LOADERS, asked.fixed.loader, machine)[0]
+    loader = loader_of(asked.fixed, name, machine)
     return (*larger[:1], *sizes) if is_multicast(loader) else sizes
 
 
@@ -161,12 +160,10 @@ def _matrix_load(cuts: tuple[Priced, ...], machine: Machine) -> tuple[int, int]:
 def _choices(asked: Asked, work: Work, name: str, schedule: Schedule, machine: Machine) -> Iterator[Choice]:
     """Slot counts to try; what the user fixed is not varied, and may not fit."""
     fixed = asked.fixed
-    loader = usable_loaders(name, schedule.LOADERS, fixed.loader, machine)[0]
+    loader = loader_of(fixed, name, machine)
     counts = schedule.slot_counts(min(most_slots(work, machine), work.tiles * work.steps)) or (1,)
     warpgroups = fixed.warpgroups or schedule.WARPGROUPS[0]
     dma_warps = fixed_of(name, "dma_warps", fixed.dma_warps, dma_warp_counts(schedule))
-    if fixed.layout:
-        check_layout(fixed.layout, loader)
     usual = Choice(1, loader, warpgroups, dma_warps=dma_warps, splits=fixed.splits or 0, layout=asked.layout)
     return (replace(usual, slots=slots) for slots in ((fixed.slots,) if fixed.slots else counts))
 

@@ -49,9 +49,14 @@ def layout_named(name: str) -> Layout:
     return cast(Layout, load_module(LAYOUTS, name, "layout"))
 
 
+def can_write(loader: str, name: str) -> bool:
+    """Whether a loader can write a layout. Raises UnknownName."""
+    return loader_named(loader).ANYWHERE or not layout_named(name).SCATTERED
+
+
 def check_layout(name: str, loader: str) -> None:
     """Raises UnknownName, and UserError where a loader cannot write the layout."""
-    if layout_named(name).SCATTERED and not loader_named(loader).ANYWHERE:
+    if not can_write(loader, name):
         dense = [other for other in layout_names() if not layout_named(other).SCATTERED]
         raise UserError(f"{loader} writes dense boxes, so not the layout {name}; it can write {' or '.join(dense)}")
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from gpu_model.able import loader_of
 from gpu_model.fit import misfit, most_slots, resident
-from gpu_model.loader import loader_named, usable_loaders
+from gpu_model.loader import loader_named
 from gpu_model.machine import Machine
 from gpu_model.occupancy import WARPGROUP, Occupancy, occupancy
 from gpu_model.options import Options
@@ -20,7 +21,7 @@ from gpu_model.register_plan import (
 )
 from gpu_model.schedule import Schedule, check_schedule, schedule_named
 from gpu_model.smem_layout import USUAL as USUAL_LAYOUT
-from gpu_model.smem_layout import check_layout, conflict_ways, padding_bytes
+from gpu_model.smem_layout import conflict_ways, padding_bytes
 from gpu_model.work import Choice, CtaDemand, Work
 from patterns.dtypes import dtype_bytes
 from patterns.errors import UserError
@@ -89,9 +90,8 @@ def tile_cta(machine: Machine, tile: Tile, schedule: str | None = None, options:
     name = schedule or next(usual for feature, usual in USUAL if feature in machine.features)
     check_schedule(name, machine)
     found = schedule_named(name)
-    loader = usable_loaders(name, found.LOADERS, options.loader, machine)[0]
     layout = options.layout or USUAL_LAYOUT
-    check_layout(layout, loader)
+    loader = loader_of(options, name, machine)
     work = _work(tile, layout)
     most = most_slots(work, machine)
     choice = Choice(options.slots or _deepest(found.slot_counts(most), most), loader, layout=layout)

@@ -125,7 +125,10 @@ def test_every_gpu_has_a_usual_schedule() -> None:
         (("--tile", "128x128x64", "--dtype", "fp5"), "unknown dtype 'fp5'"),
         (("--tile", "128x128x64", "--warpgroups", "0"), "must be at least 1, is 0"),
         (("--tile", "128x128x64", "--schedule", "tcgen05"), "needs tcgen05, tmem, which h100_sxm lacks"),
-        (("--tile", "128x128x64", "--layout", "padded"), "tma writes dense boxes, so not the layout padded"),
+        (
+            ("--tile", "128x128x64", "--layout", "padded", "--loader", "tma"),
+            "tma writes dense boxes, so not the layout padded",
+        ),
         (("--tile", "128x128x64", "--layout", "swizled"), "unknown layout 'swizled' (did you mean 'swizzled'?)"),
         (("--tile", "128x128x64", "--loader", "dma"), "unknown loader of warp_specialized 'dma'"),
         (("--tile", "1024x1024x64"), "does not fit"),

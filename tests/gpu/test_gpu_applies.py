@@ -7,7 +7,7 @@ import pytest
 from gpu_model import load_machine, lower
 from gpu_model.loader import loader_named, loader_names
 from gpu_model.price import mma
-from patterns.errors import UserError
+from patterns.errors import UnknownName, UserError
 from patterns.library import workload
 from patterns.pipeline.simulate import simulate
 
@@ -69,3 +69,26 @@ def test_loaders_say_their_instructions_and_levels(name: str, instructions: int,
     assert loader.instructions(H100, 48 * 1024) == instructions
     assert tuple(loader.THROUGH) == through
     assert loader_names() == ("cp_async", "registers", "tma")
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "used"),
+    [
+        ("b200", {"loader": "cp_async"}, "cp_async"),
+        ("b200", {"loader": "tma"}, "tcgen05"),
+        ("h100_sxm", {"loader": "registers"}, "registers"),
+        ("h100_sxm", {"layout": "padded"}, "cp_async, padded operands"),
+    ],
+)
+def test_auto_takes_a_schedule_that_can_do_what_was_fixed(name: str, options: dict[str, str], used: str) -> None:
+    calls = lower(workload("gemm"), load_machine(name), options=options).calls
+    assert used in calls[0].schedule
+
+
+def test_what_no_schedule_of_auto_can_is_told() -> None:
+    with pytest.raises(UserError, match=r"none of cooperative, .* can have loader tma on a100_sxm; name a schedule"):
+        lower(workload("gemm"), load_machine("a100_sxm"), options={"loader": "tma"})
+    with pytest.raises(UnknownName, match="unknown loader 'dma'"):
+        lower(workload("gemm"), H100, options={"loader": "dma"})
+    with pytest.raises(UnknownName, match=r"unknown layout 'swizzle' .did you mean 'swizzled'"):
+        lower(workload("gemm"), H100, options={"layout": "swizzle"})

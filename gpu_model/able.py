@@ -1,0 +1,52 @@
+"""Schedules that can do what the user fixed of loader, layout, cluster and warps that load."""
+
+from __future__ import annotations
+
+from gpu_model.asked import Asked
+from gpu_model.loader import loader_named, loaders_there, usable_loaders
+from gpu_model.machine import Machine
+from gpu_model.options import Options
+from gpu_model.schedule import cluster_sizes, dma_warp_counts, schedule_named, tried
+from gpu_model.smem_layout import can_write, check_layout
+from patterns.errors import UserError
+
+
+def able(asked: Asked, machine: Machine) -> tuple[str, ...]:
+    """The schedules that a kernel is tried with: the named one, else of those that `auto` tries the ones that can.
+
+    Raises UnknownName, and UserError where none of them can.
+    """
+    names = tried(asked.schedule, asked.job, machine)
+    if asked.schedule in names:
+        return names
+    if asked.fixed.loader:
+        loader_named(asked.fixed.loader)
+    can = tuple(name for name in names if _can(asked.fixed, name, machine))
+    if names and not can:
+        told = {"loader": asked.fixed.loader, "layout": asked.fixed.layout, "cluster": asked.fixed.cluster}
+        fixed = ", ".join(f"{option} {value}" for option, value in told.items() if value)
+        raise UserError(f"{asked.what}: none of {', '.join(names)} can have {fixed} on {machine.name}; name a schedule")
+    return can
+
+
+def _can(fixed: Options, name: str, machine: Machine) -> bool:
+    schedule = schedule_named(name)
+    loaders = [loader for loader in loaders_there(schedule.LOADERS, machine) if fixed.loader in (None, loader)]
+    return (
+        any(fixed.layout is None or can_write(loader, fixed.layout) for loader in loaders)
+        and (fixed.cluster is None or fixed.cluster in cluster_sizes(schedule))
+        and (fixed.dma_warps is None or fixed.dma_warps in dma_warp_counts(schedule))
+    )
+
+
+def loader_of(fixed: Options, name: str, machine: Machine) -> str:
+    """The loader of a schedule: the one fixed, else the first there is, that can write the layout if one is fixed.
+
+    Raises UnknownName, and UserError where there is none.
+    """
+    loaders = usable_loaders(name, schedule_named(name).LOADERS, fixed.loader, machine)
+    if fixed.layout is None:
+        return loaders[0]
+    found = next((loader for loader in loaders if can_write(loader, fixed.layout)), loaders[0])
+    check_layout(fixed.layout, found)
+    return found
