@@ -48,10 +48,11 @@ class FamilyResult:
 
 @dataclass(frozen=True)
 class Validation:
-    """Families by name, and where the tables are from ('' if there are none)."""
+    """Families by name, where the tables are from ('' if there are none), and GPUs in them that are no machines."""
 
     families: tuple[FamilyResult, ...]
     tables: str
+    foreign: tuple[str, ...] = ()
 
 
 def validate(question: Question, progress: Callable[[int, int], None] = lambda done, total: None) -> Validation:
@@ -59,14 +60,16 @@ def validate(question: Question, progress: Callable[[int, int], None] = lambda d
     check(question)
     tables = find_tables(question.folder, question.gpus or machine_names())
     names = question.families or family_names()
-    found = {name: _of_gpus(family_named(name).rows(tables), question.gpus) for name in dict.fromkeys(names)}
+    there = {name: family_named(name).rows(tables) for name in dict.fromkeys(names)}
+    foreign = {row.gpu for every in there.values() for row in every} - set(machine_names())
+    found = {name: _of_gpus(every, question.gpus) for name, every in there.items()}
     rows = [row for every in found.values() for row in sample(every, question.rows)]
     done: list[Outcome] = []
     for outcome in outcomes(rows, _overrides(question.settings), question.jobs):
         done.append(outcome)
         progress(len(done), len(rows))
     results = tuple(_result(name, done, len(every)) for name, every in found.items())
-    return Validation(results, tables.where)
+    return Validation(results, tables.where, tuple(sorted(foreign)))
 
 
 def check(question: Question) -> None:

@@ -102,6 +102,8 @@ def notes(validation: Validation) -> Iterator[str]:
     empty = [found.name for found in validation.families if not found.there]
     if empty:
         yield f"No rows of: {', '.join(empty)}."
+    if validation.foreign:
+        yield f"Rows of GPUs that are no machines here are left out: {', '.join(validation.foreign)}."
     if not validation.tables:
         yield f"Only the project's own figures: {EXTRA} brings NVIDIA's aiconfigurator database, or name a folder."
     else:

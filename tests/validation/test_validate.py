@@ -61,7 +61,9 @@ def test_the_page_has_the_figures_the_worst_rows_and_where_tables_are_from(folde
     assert "gemm" in result.output
     assert "the rows that are farthest off" in result.output
     assert "h100_sxm bf16 4096x4096x4096" in result.output
-    assert f"Measured tables: {folder}" in " ".join(result.output.split())
+    text = " ".join(result.output.split())
+    assert f"Measured tables: {folder}" in text
+    assert "GPUs that are no machines here are left out: l40." in text
 
 
 def test_a_gpu_and_a_number_of_rows_are_kept_to(folder: Path) -> None:
