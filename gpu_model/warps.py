@@ -73,6 +73,11 @@ class Assignment:
         return sum(max(0, self.registers(warp) - most) for warp in range(self.warps))
 
     @cached_property
+    def named_barriers(self) -> int:
+        """Of a CTA: one to begin with, two for each result that is handed over where shared memory has no barriers."""
+        return 1 if "cp_async" in self.machine.features else 1 + 2 * len(self.handed_over) * self.teams
+
+    @cached_property
     def spans(self) -> Mapping[str, tuple[int, int]]:
         """Start and end of every task of one step, by name; the end includes handing its result over."""
         return self._step([0] * self.warps)
@@ -97,6 +102,13 @@ class Assignment:
         """When each of the first steps is over."""
         free = [0] * self.warps
         return tuple(max((end for _, end in self._step(free).values()), default=0) for _ in range(SEEN_STEPS))
+
+    @cached_property
+    def release_cycles(self) -> int:
+        """From a step's start until no warp needs any more what was loaded for it."""
+        last = {self.place[task.name]: task.name for task in self.tasks if not task.ends}
+        needed = {self.place[task.name] for task in self.tasks if task.loads}
+        return max((self.spans[last[warp]][1] for warp in needed if warp in last), default=0)
 
     @property
     def makespan_cycles(self) -> int:
@@ -125,8 +137,9 @@ class Assignment:
         return max(apart, *shares, 0)
 
     def cost(self, steps: int) -> tuple[int, int]:
-        """Registers that are missing, then the cycles of so many steps."""
-        return self.excess_registers, self.makespan_cycles + (steps - 1) * self.period_cycles
+        """Registers and named barriers that are missing, then the cycles of so many steps."""
+        lacking = self.excess_registers + max(0, self.named_barriers - self.machine.barriers_per_cta)
+        return lacking, self.makespan_cycles + (steps - 1) * self.period_cycles
 
 
 def lanes_of(unit: str, machine: Machine) -> int:
@@ -150,7 +163,7 @@ def exchange_cycles(task: Task, machine: Machine) -> int:
 
 
 def assign_tasks(tasks: Iterable[Task], warps: int, machine: Machine, steps: int = 1) -> Assignment:
-    """The assignment found for `steps` steps that follow each other: first one whose registers fit, then a fast one.
+    """The assignment found for `steps` steps that follow each other: first one that fits, then a fast one.
 
     The warps may be teams that share the points: many small ones hand over little, few large ones hold much.
     """

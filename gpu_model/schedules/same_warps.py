@@ -12,7 +12,7 @@ from gpu_model.occupancy import WARP, WARPGROUP
 from gpu_model.roles import RING, assemble, drain, fed_cycles, hand_over, load_step, loading_cycles, loop, needed, ramp
 from gpu_model.schedule import Job
 from gpu_model.warps import lanes_of, registers_of
-from gpu_model.work import Choice, CtaDemand, RoleDemand, Task, Use, Work
+from gpu_model.work import Choice, CtaDemand, RoleDemand, Task, Use, Wave, Work
 from patterns.pipeline.program import Channel, Program, Role
 from patterns.pipeline.script import Acquire, Commit, Op, Release, Wait
 
@@ -48,7 +48,8 @@ def predict(work: Work, choice: Choice, machine: Machine) -> int:
     arrival = issue + first.cycles + work.latency_cycles
     steps = work.tiles * work.steps
     trips = sum(
-        wave.tiles * work.steps * (issue + wave.load.cycles + work.latency_cycles + step) for wave in work.waves
+        wave.tiles * (work.steps * (issue + wave.load.cycles + work.latency_cycles + step) + _between(wave))
+        for wave in work.waves
     )
     stored = sum(wave.tiles * (wave.store.cycles + machine.barrier_cycles) for wave in work.waves)
     loaded = sum(wave.tiles * work.steps * wave.load.cycles for wave in work.waves)
@@ -61,6 +62,11 @@ def predict(work: Work, choice: Choice, machine: Machine) -> int:
         issue + loaded + stored if first.unit == last.unit else 0,
     )
     return machine.kernel_ramp_cycles + stream + machine.kernel_drain_cycles
+
+
+def _between(wave: Wave) -> int:
+    """What a tile's store takes of the loads' own unit."""
+    return wave.store.cycles if wave.store.unit == wave.load.unit else 0
 
 
 def program(work: Work, choice: Choice, machine: Machine) -> Program:

@@ -14,7 +14,7 @@ from gpu_model.occupancy import WARP, WARPGROUP
 from gpu_model.roles import RING, assemble, drain, fed_cycles, hand_over, load_step, loading_cycles, loop, needed, ramp
 from gpu_model.schedule import Job
 from gpu_model.warps import Assignment, assign_tasks, exchange_cycles, lanes_of, registers_of
-from gpu_model.work import Choice, CtaDemand, RoleDemand, Task, Use, Work
+from gpu_model.work import Choice, CtaDemand, RoleDemand, Task, Use, Wave, Work
 from patterns.pipeline.program import Channel, Program, Role
 from patterns.pipeline.script import Acquire, Commit, Op, Release, Wait
 
@@ -44,8 +44,7 @@ def demand(work: Work, choice: Choice, machine: Machine) -> CtaDemand:
         RoleDemand("busiest warp", choice.warpgroups * WARPGROUP, registers),
     )
     smem_bytes = choice.slots * (work.slot_bytes + machine.barrier_bytes) + work.held_bytes + handed
-    named = 0 if "cp_async" in machine.features else 2 * len(assigned.handed_over) * assigned.teams
-    return CtaDemand(roles, smem_bytes, barriers=1 + named)
+    return CtaDemand(roles, smem_bytes, barriers=assigned.named_barriers)
 
 
 def predict(work: Work, choice: Choice, machine: Machine) -> int:
@@ -54,8 +53,10 @@ def predict(work: Work, choice: Choice, machine: Machine) -> int:
     issue, first, last = loading_cycles(work, choice, machine), work.waves[0].load, work.waves[-1].store
     once, period = assigned.makespan_cycles + machine.barrier_cycles, assigned.period_cycles + machine.barrier_cycles
     steps = work.tiles * work.steps
+    held = max(assigned.release_cycles + machine.barrier_cycles, period)
     trips = sum(
-        wave.tiles * work.steps * (issue + wave.load.cycles + work.latency_cycles + period) for wave in work.waves
+        wave.tiles * (work.steps * (issue + wave.load.cycles + work.latency_cycles + held) + _between(wave))
+        for wave in work.waves
     )
     stored = sum(wave.tiles * (wave.store.cycles + machine.barrier_cycles) for wave in work.waves)
     loaded = sum(wave.tiles * work.steps * wave.load.cycles for wave in work.waves)
@@ -69,6 +70,11 @@ def predict(work: Work, choice: Choice, machine: Machine) -> int:
         issue + loaded + stored if first.unit == last.unit else 0,
     )
     return machine.kernel_ramp_cycles + stream + machine.kernel_drain_cycles
+
+
+def _between(wave: Wave) -> int:
+    """What a tile's store takes of the loads' own unit."""
+    return wave.store.cycles if wave.store.unit == wave.load.unit else 0
 
 
 def program(work: Work, choice: Choice, machine: Machine) -> Program:
