@@ -35,6 +35,8 @@ USUAL = (
     ("mma_sync", "register_double_buffer"),
 )
 
+NOTHING_FIXED = Options()
+
 
 @dataclass(frozen=True)
 class Tile:
@@ -81,7 +83,7 @@ class TileCta:
         return 1 - 2 * self.tile.rows * self.tile.columns * self.tile.inner / self.mma.flops
 
 
-def tile_cta(machine: Machine, tile: Tile, schedule: str | None = None, options: Options = Options()) -> TileCta:  # noqa: B008 (frozen)
+def tile_cta(machine: Machine, tile: Tile, schedule: str | None = None, options: Options = NOTHING_FIXED) -> TileCta:
     """The CTA of a tile: with the deepest ring that fits and the fewest warpgroups that hold it, if not given.
 
     options: slots, warpgroups, loader and layout. Raises UserError, UnknownName, and DoesNotFit with what would fit.

@@ -87,11 +87,14 @@ class Rules:
     contradictions: Callable[[Any], Iterable[tuple[str, str]]] = _no_contradictions
 
 
+NO_RULES = Rules()
+
+
 def read_parameters(
     file: Path | Traversable,
     cls: type[Values],
     overrides: Mapping[str, str] | None = None,
-    rules: Rules = Rules(),
+    rules: Rules = NO_RULES,
 ) -> Parameters[Values]:
     """The parameters in a file as an instance of `cls`, a flat frozen dataclass.
 
