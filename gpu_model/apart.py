@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from gpu_model.legal import Group, Grouping
@@ -13,8 +13,8 @@ REASON = "predicted to take less than its parts"
 PS_PER_US = 1_000_000
 
 
-def join_what_pays(grouping: Grouping, worths: Worths, weigh: Callable[[Worth], int]) -> Grouping:
-    """Pairs joined as long as one pays; then every pair that is left, refused with its reason."""
+def join_what_pays(grouping: Grouping, worths: Sequence[Worths], weigh: Callable[[Worth], int]) -> Grouping:
+    """Pairs joined as long as one pays by all of the worths; then every pair that is left, refused with its reason."""
     joined = True
     while joined:
         joined = False
@@ -43,7 +43,7 @@ def _pairs(grouping: Grouping) -> Iterator[tuple[Group, Group]]:
 
 
 def _why_apart(
-    grouping: Grouping, both: Group, pair: tuple[Group, Group], worths: Worths, weigh: Callable[[Worth], int]
+    grouping: Grouping, both: Group, pair: tuple[Group, Group], worths: Iterable[Worths], weigh: Callable[[Worth], int]
 ) -> str:
     """Why two kernels do not become one, '' if they should."""
     online = next((group for group in pair if group.online), None)
@@ -52,11 +52,13 @@ def _why_apart(
     why = grouping.refusal(both)
     if why:
         return why
-    worth, apart = worths.of(both), worths.total(pair)
-    if worth is None or apart is None:
-        return "no tile of both together fits an SM"
-    more_ps = weigh(worth) - weigh(apart)
-    return "" if more_ps < 0 else _not_profitable(weigh(worth), weigh(apart))
+    for how in worths:
+        worth, apart = how.of(both), how.total(pair)
+        if worth is None or apart is None:
+            return "no tile of both together fits an SM"
+        if weigh(worth) >= weigh(apart):
+            return _not_profitable(weigh(worth), weigh(apart))
+    return ""
 
 
 def _not_profitable(together_ps: int, apart_ps: int) -> str:

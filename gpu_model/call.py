@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from gpu_model.asked import Chosen
@@ -43,6 +43,13 @@ def call_of(name: str, block: Block, group: Group, chosen: Chosen, members: int,
         reason=group.reason,
         schedule_reason=chosen.reason,
     )
+
+
+def programs_of(name: str, chosen: Chosen, combine: Combine | None) -> Iterator[tuple[Program, int]]:
+    """The Programs of a kernel, and of the one that puts its parts together, each with its clock in Hz."""
+    yield _program(name, chosen.work, chosen.schedule, chosen.choice, chosen.machine), chosen.machine.clock_hz
+    if combine is not None:
+        yield _program(name, combine.work, STREAMING, combine.choice, combine.machine), combine.machine.clock_hz
 
 
 def _passed(chosen: Chosen, machine: Machine) -> int:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
-from gpu_model.layout import lay_out
+from gpu_model.call import programs_of
+from gpu_model.layout import LaidOut, lay_out
 from gpu_model.legal import Group, Grouping
 from patterns.errors import DoesNotFit
 from patterns.graph import Graph
+from patterns.pipeline.simulate import simulate
 from patterns.units import ticks
 
 
@@ -40,9 +42,14 @@ def pace(worth: Worth) -> int:
 
 @dataclass
 class Worths:
-    """Worth of groups, each sort of kernel laid out once: groups that differ in names only are of one sort."""
+    """Worth of groups, each sort of kernel laid out once: groups that differ in names only are of one sort.
+
+    simulated: whether kernels are run, which is exact and slower, or predicted in closed form.
+    """
 
     grouping: Grouping
+    simulated: bool = False
+    laid_out: dict[object, LaidOut | None] = field(default_factory=dict)
     of_sort: dict[object, Worth | None] = field(default_factory=dict)
     of_names: dict[tuple[object, ...], Worth | None] = field(default_factory=dict)
 
@@ -50,9 +57,11 @@ class Worths:
         """None where no tile fits."""
         names = (group.names, group.online)
         if names not in self.of_names:
-            sort = sort_of(self.grouping.graph, group)
+            sort = sort_of(self.grouping.graph, group, self.grouping.ask.kept)
+            if sort not in self.laid_out:
+                self.laid_out[sort] = self._lay_out(group)
             if sort not in self.of_sort:
-                self.of_sort[sort] = self._predicted(group)
+                self.of_sort[sort] = self._worth(self.laid_out[sort])
             self.of_names[names] = self.of_sort[sort]
         return self.of_names[names]
 
@@ -61,21 +70,37 @@ class Worths:
         found = [self.of(group) for group in groups]
         return None if None in found else sum((w for w in found if w is not None), Worth())
 
-    def _predicted(self, group: Group) -> Worth | None:
-        ask = self.grouping.ask
+    def as_run(self) -> Worths:
+        """The same kernels, simulated."""
+        return Worths(self.grouping, simulated=True, laid_out=self.laid_out)
+
+    def _lay_out(self, group: Group) -> LaidOut | None:
         if len(group.nodes) > 1 and self.grouping.misfit(group):
             return None
         try:
-            laid_out = lay_out(self.grouping.graph, self.grouping.edges.block, group, ask)
+            return lay_out(self.grouping.graph, self.grouping.edges.block, group, self.grouping.ask)
         except DoesNotFit:
             return None
-        cycles = laid_out.predicted_cycles + laid_out.launches * ask.gap_cycles
-        host = laid_out.launches * ask.host_cycles
-        return Worth(ticks(cycles, ask.machine.clock_hz), ticks(host, ask.machine.clock_hz))
+
+    def _worth(self, laid_out: LaidOut | None) -> Worth | None:
+        if laid_out is None:
+            return None
+        ask = self.grouping.ask
+        gaps, host = (laid_out.launches * cycles for cycles in (ask.gap_cycles, ask.host_cycles))
+        running = _run_ps(laid_out) if self.simulated else ticks(laid_out.predicted_cycles, ask.machine.clock_hz)
+        return Worth(running + ticks(gaps, ask.machine.clock_hz), ticks(host, ask.machine.clock_hz))
 
 
-def sort_of(graph: Graph, group: Group) -> object:
-    """Equal for groups whose nodes, tensors and dims differ in names only, in the order of their first use."""
+def _run_ps(laid_out: LaidOut) -> int:
+    programs = programs_of(laid_out.asked.what, laid_out.chosen, laid_out.combine)
+    return sum(ticks(simulate(program, spans=False).total_cycles, clock_hz) for program, clock_hz in programs)
+
+
+def sort_of(graph: Graph, group: Group, kept: Collection[str] = ()) -> object:
+    """Equal for groups whose nodes, tensors and dims differ in names only, in the order of their first use.
+
+    kept: tensors that stay in the L2, which others do not.
+    """
     dims: dict[str, int] = {}
     tensors: dict[str, int] = {}
     nodes = []
@@ -89,7 +114,13 @@ def sort_of(graph: Graph, group: Group) -> object:
         used = tuple(dims.get(dim, dim) for dim in (*node.over, node.along))
         nodes.append((node.kind, node.fn, node.arguments, used, tuple(tensors[name] for name in names)))
     described = tuple(
-        (tensor.dtype, tensors[tensor.shares or name], name in group.inside, tuple(dims[dim] for dim in tensor.dims))
+        (
+            tensor.dtype,
+            tensors[tensor.shares or name],
+            name in group.inside,
+            name in kept,
+            tuple(dims[dim] for dim in tensor.dims),
+        )
         for name in tensors
         for tensor in [graph.tensor_named[name]]
     )

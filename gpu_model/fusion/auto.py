@@ -8,6 +8,7 @@ apart has its reason.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from gpu_model.apart import join_what_pays
@@ -18,18 +19,36 @@ from gpu_model.worth import Worth, Worths, device_time, pace
 
 RANK = 4
 OTHERS = (library, epilogue, operator)
+# Cuts of a block that are simulated: those that are predicted to take little more than the best.
+MOST_SIMULATED, NEAR = 10, 1.25
 
 
 def fuse(grouping: Grouping) -> Grouping:
-    """The cheapest predicted of what the other policies do and what neighbours allow; never dearer than any of them."""
-    worths = Worths(grouping)
+    """The cheapest of what the other policies do and what neighbours allow: as predicted, and as the best few run."""
+    predicted = Worths(grouping)
+    simulated = predicted.as_run()
     known = [grouping, *(policy.fuse(grouping) for policy in OTHERS)]
     weights = (device_time, pace) if grouping.ask.host_cycles else (device_time,)
-    found = [cheapest(order, known, worths, weigh) for order in orders(known) for weigh in weights]
-    best = min((*found, *known), key=lambda candidate: _rank(worths.total(candidate.groups())))
+    found = [cheapest(order, known, predicted, weigh) for order in orders(known) for weigh in weights]
+    best = _best(_near_best([*found, *known], predicted), simulated)
     in_parts = library.join_attention(operator.read_as_strides(grouping)).refused
-    weigh = pace if _waits_for_host(best, worths) else device_time
-    return join_what_pays(replace(best, refused=in_parts), worths, weigh)
+    weigh = pace if _waits_for_host(best, predicted) else device_time
+    return join_what_pays(replace(best, refused=in_parts), (predicted, simulated), weigh)
+
+
+def _best(candidates: Sequence[Grouping], worths: Worths) -> Grouping:
+    return min(candidates, key=lambda candidate: _rank(worths.total(candidate.groups())))
+
+
+def _near_best(candidates: Sequence[Grouping], predicted: Worths) -> list[Grouping]:
+    """Those whose prediction may be wrong by enough, the best first."""
+    ranked = sorted(candidates, key=lambda candidate: _rank(predicted.total(candidate.groups())))
+    least = predicted.total(ranked[0].groups())
+    if least is None:
+        return ranked[:1]
+    totals = [predicted.total(candidate.groups()) for candidate in ranked[:MOST_SIMULATED]]
+    near = [worth is not None and worth.time_ps <= least.time_ps * NEAR for worth in totals]
+    return [candidate for candidate, is_near in zip(ranked, near, strict=False) if is_near]
 
 
 def _rank(worth: Worth | None) -> tuple[bool, int, int]:

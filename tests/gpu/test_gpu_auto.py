@@ -32,8 +32,8 @@ def groupings(graph: Graph, block: int, ask: Ask) -> dict[str, Grouping]:
     return {name: policy_named(name).fuse(alone) for name in (*OTHERS, "auto")}
 
 
-def predicted_ps(grouping: Grouping) -> int:
-    worth = Worths(grouping).total(grouping.groups())
+def run_time_ps(grouping: Grouping) -> int:
+    worth = Worths(grouping, simulated=True).total(grouping.groups())
     assert worth is not None
     return worth.time_ps
 
@@ -47,11 +47,11 @@ def reason(plan: Plan, *nodes: str) -> str:
 @pytest.mark.parametrize("machine", machine_names())
 @pytest.mark.parametrize("name", graph_names())
 @pytest.mark.parametrize("host", [0, HOST_CYCLES])
-def test_auto_is_never_predicted_to_be_slower(name: str, machine: str, host: int) -> None:
+def test_auto_is_never_slower(name: str, machine: str, host: int) -> None:
     graph = workload(name)
     for block in range(len(graph.blocks)):
         ask = Ask(load_machine(machine), gap_cycles=GAP_CYCLES, host_cycles=host)
-        times = {policy: predicted_ps(grouping) for policy, grouping in groupings(graph, block, ask).items()}
+        times = {policy: run_time_ps(grouping) for policy, grouping in groupings(graph, block, ask).items()}
         assert times["auto"] <= min(times.values()), times
 
 
@@ -64,8 +64,7 @@ def run_ps(plan: Plan) -> int:
 def test_auto_is_not_slower_when_it_is_run(overrides: dict[str, str]) -> None:
     graph = workload("llama-3.1-8b", overrides=overrides)
     times = {policy: run_ps(lower(graph, H100, policy=policy, launch="graph")) for policy in (*OTHERS, "auto")}
-    # The choice goes by predictions, which are near what is simulated.
-    assert times["auto"] <= 1.02 * min(times.values()), times
+    assert times["auto"] <= min(times.values()), times
 
 
 def test_llama_is_fused_in_less_than_a_second() -> None:
