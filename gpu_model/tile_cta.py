@@ -63,7 +63,7 @@ class TileCta:
     """How a tile's CTA sits on an SM. mma: one step as the tensor core runs it, padding included.
 
     conflicts: cycles in which shared memory gives what it could give in one. instructions: warp instructions that load
-    a stage.
+    a stage. issue_slots: that the schedulers have while the tensor cores work on one, an instruction a cycle each.
     """
 
     tile: Tile
@@ -76,6 +76,7 @@ class TileCta:
     plan: RegisterPlan | None
     conflicts: int
     instructions: int
+    issue_slots: int
 
     @property
     def padding(self) -> float:
@@ -103,7 +104,8 @@ def tile_cta(machine: Machine, tile: Tile, schedule: str | None = None, options:
     conflicts = conflict_ways(layout, tile.row_bytes)
     step = mma(machine, tile.rows, tile.columns, tile.inner, tile.dtype, conflicts=conflicts)
     instructions = loader_named(loader).instructions(machine, tile.slot_bytes)
-    return TileCta(tile, name, choice, demand, held, most, step, plan, conflicts, instructions)
+    slots = machine.sub_partitions * step.cycles
+    return TileCta(tile, name, choice, demand, held, most, step, plan, conflicts, instructions, slots)
 
 
 def _work(tile: Tile, layout: str) -> Work:

@@ -119,7 +119,10 @@ def loading_text(cta: TileCta) -> str:
     from gpu_model.loader import loader_named
 
     passed = " and ".join(loader_named(cta.choice.loader).THROUGH)
-    return f"  {cta.choice.loader} loads a stage with {number_of(cta.instructions, 'instruction')}, through {passed}"
+    return (
+        f"  {cta.choice.loader} loads a stage with {number_of(cta.instructions, 'instruction')}, through {passed}: "
+        f"{cta.instructions / cta.issue_slots:.1%} of a step's {cta.issue_slots:,} issue slots"
+    )
 
 
 def layout_text(cta: TileCta) -> str:
@@ -208,6 +211,7 @@ def tile_record(cta: TileCta) -> dict[str, object]:
         "padding": cta.padding,
         "loader": cta.choice.loader,
         "load_instructions": cta.instructions,
+        "issue_slots": cta.issue_slots,
         "layout": cta.choice.layout,
         "conflict_ways": cta.conflicts,
     }
