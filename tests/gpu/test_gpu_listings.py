@@ -12,7 +12,7 @@ from experiments.cli import cli
 from gpu_model import load_machine
 from gpu_model.cluster import in_cluster
 from gpu_model.schedule import schedule_named, splits_shared
-from gpu_model.work import Choice, Grid, Path, Use, Wave, Work
+from gpu_model.work import Choice, Grid, Path, Task, Use, Wave, Work
 from patterns.pipeline.listing import listing
 
 # The lecture's SM with what later generations add to it, so that no fit of a machine moves these pages.
@@ -74,6 +74,24 @@ def test_a_listing_is_as_it_was_read(name: str, golden: Callable[[str, str], Non
 def test_loads_by_registers_are_listed_for_each_set_of_warps(golden: Callable[[str, str], None]) -> None:
     choice = Choice(2, loader="registers", dma_warps=1)
     golden("gpu_listing_cuda_dma_registers.txt", listing(schedule_named("cuda_dma").program(WORK, choice, MACHINE)))
+
+
+def test_nodes_of_a_kernel_are_listed_by_warp(golden: Callable[[str, str], None]) -> None:
+    # A chain of four nodes with 200 constants each: no thread holds those of two, so each has a warp of its own.
+    tasks = tuple(
+        Task(
+            name=name,
+            uses=(Use("vector", 500, "vector"),),
+            reads=(before,) if before else (),
+            result_bytes=4096,
+            constants=((f"constants of {name}", 200),),
+            loads=not before,
+            stores=name == "y",
+        )
+        for name, before in (("rates", ""), ("sums", "rates"), ("shares", "sums"), ("y", "shares"))
+    )
+    work = replace(WORK, step=(), finish=(), tasks=tasks, steps=1)
+    golden("gpu_listing_singe.txt", listing(schedule_named("singe").program(work, Choice(2), MACHINE)))
 
 
 def printed(*arguments: str) -> tuple[int, str]:

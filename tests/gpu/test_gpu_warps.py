@@ -71,6 +71,27 @@ def test_every_task_is_assigned_once_and_no_sooner_over_than_can_be(seed: int, c
     assert assign_tasks(tasks, warps, H100, steps=10) == assigned
 
 
+def test_named_barriers_are_scarce_where_shared_memory_has_none() -> None:
+    """Constants that take four warps: three teams of four would need 19 named barriers, of which a V100 has 16."""
+    tasks = tuple(
+        Task(
+            name=f"t{n}",
+            uses=(Use("vector", 500, "vector"),),
+            reads=(f"t{n - 1}",) if n else (),
+            result_bytes=4,
+            constants=((f"c{n}", 15),),
+            loads=not n,
+            stores=n == 15,
+        )
+        for n in range(16)
+    )
+    volta, hopper = (assign_tasks(tasks, 12, machine, steps=1000) for machine in (load_machine("v100"), H100))
+    assert len(hopper.handed_over) * hopper.teams > 7
+    assert hopper.named_barriers == 1
+    assert volta.named_barriers == 1 + 2 * volta.teams * len(volta.handed_over) <= 16
+    assert volta.excess_registers == 0
+
+
 def best_of_all(tasks: tuple[Task, ...], warps: int) -> int:
     """The least time between steps of any assignment of one team, with registers that fit."""
     placed = (Assignment(tasks, places, warps, H100) for places in product(range(warps), repeat=len(tasks)))
