@@ -28,14 +28,15 @@ def check_applies(graph: Graph, name: str, machine: Machine) -> None:
     jobs = schedule_named(name).SERVES
     nodes = [node for _, node in graph.nodes()]
     if not any(job not in NEEDS or any(has(node, NEEDS[job]) for node in nodes) for job in jobs):
-        raise UserError(f"schedule {name} runs {_served(name)}, and {graph.name} has none; leave it to auto")
+        raise UserError(f"schedule {name} runs {served(name)}, and {graph.name} has none; leave it to auto")
 
 
 def unused(name: str, used: Iterable[str]) -> Iterator[str]:
     """A warning where no kernel runs by the schedule that was asked for."""
     if name != AUTO and name not in used:
-        yield f"schedule {name} runs {_served(name)}; no kernel is one here, so all are as auto chooses"
+        yield f"schedule {name} runs {served(name)}; no kernel is one here, so all are as auto chooses"
 
 
-def _served(name: str) -> str:
+def served(name: str) -> str:
+    """What a schedule runs, in words."""
     return " and ".join(WORDS[job] for job in schedule_named(name).SERVES)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from gpu_model.able import loader_of
+from gpu_model.applies import served
 from gpu_model.fit import misfit, most_slots, resident
 from gpu_model.loader import loader_named
 from gpu_model.machine import Machine
@@ -92,6 +93,8 @@ def tile_cta(machine: Machine, tile: Tile, schedule: str | None = None, options:
     _check(tile, options)
     name = schedule or next(usual for feature, usual in USUAL if feature in machine.features)
     check_schedule(name, machine)
+    if "mm" not in schedule_named(name).SERVES:
+        raise UserError(f"a tile is of a matrix product; schedule {name} runs {served(name)}")
     found = schedule_named(name)
     layout = options.layout or USUAL_LAYOUT
     loader = loader_of(options, name, machine)

@@ -85,7 +85,7 @@ def result_text(found: Answer) -> str:
 
 def scheduler_text(occupancy: Occupancy, sub_partitions: int) -> str:
     """Warps of each of an SM's schedulers, each of which issues one instruction a cycle."""
-    return f"{occupancy.warps_per_sm / sub_partitions:g} for each of {sub_partitions} schedulers"
+    return f"{occupancy.warps_per_sm / sub_partitions:g} for each of {number_of(sub_partitions, 'scheduler')}"
 
 
 def tile_text(cta: TileCta) -> str:

@@ -132,6 +132,10 @@ def test_every_gpu_has_a_usual_schedule() -> None:
         ),
         (("--tile", "128x128x64", "--layout", "swizled"), "unknown layout 'swizled' (did you mean 'swizzled'?)"),
         (("--tile", "128x128x64", "--loader", "dma"), "unknown loader of warp_specialized 'dma'"),
+        (
+            ("--tile", "64x64x64", "--schedule", "ring"),
+            "schedule ring runs sums over GPUs",
+        ),
         (("--tile", "1024x1024x64"), "does not fit"),
         (("--plan", "24,240", "--problem", "8x8"), "--problem counts tiles: give a --tile"),
     ],
