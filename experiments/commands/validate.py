@@ -13,7 +13,7 @@ from experiments.options import number, read_settings
 if TYPE_CHECKING:
     from experiments.validate import Question, Validation
 
-ROWS = 200
+ROWS = 150
 ROWS_A_REFRESH = 20
 FOLDER = click.Path(path_type=Path)
 
