@@ -11,15 +11,18 @@ from gpu_model.cuts import PARTIAL_BYTES, Amounts
 from gpu_model.fit import most_slots
 from gpu_model.loader import usable_loaders
 from gpu_model.machine import Machine
-from gpu_model.price import Transfer
+from gpu_model.price import Transfer, arrival_cycles
 from gpu_model.rank import best_aims
 from gpu_model.running import started
 from gpu_model.schedule import STREAMING, schedule_named
 from gpu_model.tile import POINTS, targets_of
-from gpu_model.traffic import Moved
+from gpu_model.traffic import Moved, parts_stay
 from gpu_model.work import Choice, Work
 from patterns.axes import points
 from patterns.dtypes import dtype_bytes
+
+# Share of the SMs from which on FlashAttention-3 does not split (its heuristic for the number of splits).
+NEARLY_ALL = 0.8
 
 
 @dataclass(frozen=True)
@@ -38,16 +41,15 @@ class Combine:
 def choose_parts(asked: Asked, machine: Machine, gap_cycles: int) -> tuple[Chosen, Combine | None]:
     """One kernel, or as many parts as make it fastest with the kernel that combines them and the gap before that.
 
-    Parts are tried where the tiles that are independent leave SMs without work.
+    Parts are tried where the tiles that are independent leave SMs without work (see _part_counts).
     """
     if asked.is_product:
         return _choose_product(asked, machine, gap_cycles)
     alone = choose(asked, machine)
     asked_for = asked.options.splits
-    most = asked_for or machine.sm_count // alone.tiles
     best: tuple[Chosen, Combine | None] = (alone, None)
     least = None if asked_for else alone.predicted_cycles
-    for parts in sorted({most if asked_for else most // 2, most} - {0, 1}):
+    for parts in (asked_for,) if asked_for else _part_counts(alone.tiles, machine):
         split = choose(asked, machine, [replace(aim, parts=parts) for aim in targets_of(asked, machine)])
         if split.cuts[-1].cut.parts == 1:
             continue
@@ -56,6 +58,14 @@ def choose_parts(asked: Asked, machine: Machine, gap_cycles: int) -> tuple[Chose
         if least is None or total < least:
             best, least = (split, combine), total
     return best
+
+
+def _part_counts(tiles: int, machine: Machine) -> tuple[int, ...]:
+    """Parts that fill the SMs once, once with half of them, or twice; none where the tiles alone nearly fill them."""
+    if tiles > NEARLY_ALL * machine.sm_count:
+        return ()
+    once = machine.sm_count // tiles
+    return tuple(parts for parts in sorted({once // 2, once, 2 * machine.sm_count // tiles}) if parts > 1)
 
 
 def _choose_product(asked: Asked, machine: Machine, gap_cycles: int) -> tuple[Chosen, Combine | None]:
@@ -90,14 +100,15 @@ def _combine(split: Chosen, tile: int, machine: Machine, clock_hz: int) -> Combi
     part_bytes = (tile + cut.rescaling_values * -(-tile // row)) * PARTIAL_BYTES
     out_bytes = tile * dtype_bytes(cut.space.graph.tensor_named[cut.space.writes[-1].tensor].dtype)
     step = Amounts(vector_ops=tile)
+    read = 0 if parts_stay(cut, machine) else 1
     work = Work(
         name="combine",
-        waves=waves(tiles, Transfers(Transfer(part_bytes, 1, 1, 1), Transfer(out_bytes, 1, 1, 1), parts), machine),
+        waves=waves(tiles, Transfers(Transfer(part_bytes, 1, read, 1), Transfer(out_bytes, 1, 1, 1), parts), machine),
         steps=parts,
         slot_bytes=part_bytes,
         step=uses(step, machine, Sharing(tiles)),
         finish=(),
-        latency_cycles=machine.load_latency_cycles,
+        latency_cycles=arrival_cycles(machine, read),
     )
     schedule = schedule_named(STREAMING)
     slots = schedule.slot_counts(min(parts, most_slots(work, machine)))
@@ -107,4 +118,4 @@ def _combine(split: Chosen, tile: int, machine: Machine, clock_hz: int) -> Combi
     loaded, stored = part_bytes * parts * tiles, out_bytes * tiles
     predicted = -(-schedule.predict(work, choice, machine) * clock_hz // machine.clock_hz)
     amounts = step.times(parts * tiles)
-    return Combine(work, choice, Moved(loaded, stored, loaded, stored), amounts, predicted, tiles, machine)
+    return Combine(work, choice, Moved(loaded, stored, read * loaded, stored), amounts, predicted, tiles, machine)

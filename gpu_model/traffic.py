@@ -35,8 +35,19 @@ def moved(cuts: Sequence[Cut], once: Mapping[str, int], machine: Machine) -> Mov
     loaded = sum(cut.loaded_bytes for cut in cuts)
     stored = sum(cut.out_bytes * cut.tiles for cut in cuts)
     read = sum(hbm_reads(cuts, once, machine).values())
-    split = any(cut.parts > 1 for cut in cuts)
-    return Moved(loaded, stored, read, stored if split else whole_writes([cut.space for cut in cuts]))
+    return Moved(loaded, stored, read, _hbm_writes(cuts, stored, machine))
+
+
+def _hbm_writes(cuts: Sequence[Cut], stored: int, machine: Machine) -> int:
+    """Bytes that go to the HBM: results, and the parts of some unless they stay in the L2 until they are combined."""
+    if all(cut.parts == 1 for cut in cuts):
+        return whole_writes([cut.space for cut in cuts])
+    return 0 if all(parts_stay(cut, machine) for cut in cuts) else stored
+
+
+def parts_stay(cut: Cut, machine: Machine) -> bool:
+    """Whether the parts of an attention kernel take so little that the next kernel finds them in the L2."""
+    return cut.space.matrix is None and 2 * cut.out_bytes * cut.tiles <= machine.l2_bytes
 
 
 def hbm_reads(cuts: Sequence[Cut], once: Mapping[str, int], machine: Machine) -> dict[str, int]:
