@@ -76,6 +76,12 @@ def with_stalls(block: Block, machine: Machine) -> Block:
     return replace(block, scores=longer(block.scores, lost), values=longer(block.values, lost))
 
 
+def reach_of(work: Work, blocks: Iterable[Block]) -> Fraction:
+    """Share of the tensor core's rate that products reach: without what the blocks' products lose."""
+    needed_cycles = sum(use.cycles for use in work.step if use.unit == "tc")
+    return Fraction(needed_cycles, max(needed_cycles, tensor_cycles(blocks), 1))
+
+
 def longer(use: Use, cycles: int) -> Use:
     """The use with more cycles, doing the same."""
     return replace(use, cycles=use.cycles + cycles)
@@ -235,52 +241,3 @@ def with_sums(demand: CtaDemand, work: Work, machine: Machine) -> CtaDemand:
 def two_or_more(most: int) -> tuple[int, ...]:
     """Slots of each ring to try."""
     return tuple(n for n in (2, 3, 4, 6) if n <= most) or (2,)
-
-
-@dataclass(frozen=True)
-class Pace:
-    """What one step of one warpgroup takes if nothing keeps it waiting, and a tile's beginning and end besides.
-
-    ahead: whether a tile's first loads come while the tile before is computed. starts: whether beginning a tile takes
-    time that no other CTA of the SM fills.
-    """
-
-    step_cycles: int
-    edge_cycles: int
-    ahead: bool = True
-    starts: bool = True
-
-
-def predicted(work: Work, choice: Choice, machine: Machine, blocks: tuple[Block, ...], pace: Pace) -> int:
-    """Steps as long as the busiest of units, loads and warpgroups take; before and after them what a tile does once."""
-    issue = half_issue(work, choice, machine) + machine.barrier_cycles
-    busiest = max(busy_cycles(blocks).values())
-    total = machine.kernel_ramp_cycles + machine.kernel_drain_cycles
-    total += 0 if pace.starts else machine.tile_start_cycles
-    for wave in work.waves:
-        steps, load = work.steps_of(wave), wave.load.cycles
-        held_up = wave.store.cycles // steps if wave.store.unit == wave.load.unit else 0
-        round_trip = issue + load + work.latency_cycles + pace.step_cycles if load else 0
-        returns = round_trip // choice.slots if steps > choice.slots else 0
-        period = max(pace.step_cycles, load + held_up, 2 * issue if load else 0, returns, busiest)
-        starting = machine.tile_start_cycles if pace.starts else 0
-        edges = starting + pace.edge_cycles + work.end_cycles(wave)
-        total += wave.tiles * (steps * period + edges)
-        # Queries come when those before are used up, beside the end of the tile before.
-        arriving = wave.held.cycles + work.latency_cycles if wave.held else 0
-        tail = blocks[-1].softmax_cycles + blocks[-1].values.cycles
-        beside = tail + work.end_cycles(wave) + starting
-        if pace.ahead:
-            total += (wave.tiles - 1) * max(0, arriving - beside) + arriving
-        else:
-            total += wave.tiles * (arriving + load // 2)
-    return total + (work.waves[0].load.cycles // 2)
-
-
-def busy_cycles(blocks: Iterable[Block]) -> dict[str, int]:
-    """Cycles of each unit for one step of all warpgroups."""
-    busy: dict[str, int] = {}
-    for block in blocks:
-        for use in (block.scores, *block.softmax, block.values):
-            busy[use.unit] = busy.get(use.unit, 0) + use.cycles
-    return busy

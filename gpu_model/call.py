@@ -12,7 +12,7 @@ from gpu_model.exchange import sent_bytes
 from gpu_model.legal import Group
 from gpu_model.machine import Machine
 from gpu_model.resident import program
-from gpu_model.schedule import STREAMING, partial_tiles, schedule_named
+from gpu_model.schedule import STREAMING, matrix_reach, partial_tiles, schedule_named
 from gpu_model.smem_layout import USUAL
 from gpu_model.traffic import Moved
 from gpu_model.work import Choice, Work
@@ -42,6 +42,7 @@ def call_of(name: str, block: Block, group: Group, chosen: Chosen, members: int,
         schedule=_described(chosen.schedule, chosen.choice),
         reason=group.reason,
         schedule_reason=chosen.reason,
+        reach=_reach(chosen),
     )
 
 
@@ -50,6 +51,12 @@ def programs_of(name: str, chosen: Chosen, combine: Combine | None) -> Iterator[
     yield _program(name, chosen.work, chosen.schedule, chosen.choice, chosen.machine), chosen.machine.clock_hz
     if combine is not None:
         yield _program(name, combine.work, STREAMING, combine.choice, combine.machine), combine.machine.clock_hz
+
+
+def _reach(chosen: Chosen) -> tuple[tuple[Resource, float], ...]:
+    """The tensor core's rate as far as the schedule's instructions let it come, where that is not all of it."""
+    share = matrix_reach(schedule_named(chosen.schedule), chosen.work, chosen.choice, chosen.machine)
+    return (("matrix_flops", share),) if share < 1 else ()
 
 
 def _passed(chosen: Chosen, machine: Machine) -> int:

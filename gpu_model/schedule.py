@@ -25,9 +25,10 @@ class Schedule(Protocol):
     NEEDS: features of the machine that it cannot do without. LOADERS: those it can use, the usual one first.
     WARPGROUPS: numbers of computing warpgroups that it can have, fewest first. Where a file has CLUSTERS (sizes of a
     cluster of CTAs) or DMA_WARPS (warps that only load), these can be fixed too; the first is the usual one.
-    SPLITS_SHARED: each CTA of a cluster keeps only its part of the operand that they have in common. BY_TASKS: it needs
-    the nodes of a kernel one by one. RESIDENT: its CTAs end with their tiles, and an SM runs as many as fit (see
-    resident).
+    LONGEST_FIRST: of tiles of different lengths the longest are given out first. matrix_reach(work, choice,
+    machine): the share of the tensor core's rate that its products reach while they run. SPLITS_SHARED: each CTA of
+    a cluster keeps only its part of the operand that they have in common. BY_TASKS: it needs the nodes of a kernel
+    one by one. RESIDENT: its CTAs end with their tiles, and an SM runs as many as fit (see resident).
     """
 
     SERVES: tuple[Job, ...]
@@ -102,6 +103,12 @@ def partial_tiles(name: str, work: Work, choice: Choice, machine: Machine) -> in
 def longest_first(schedule: Schedule) -> bool:
     """Whether tiles of different lengths are given out longest first, and not in the order of the grid."""
     return cast(bool, getattr(schedule, "LONGEST_FIRST", True))
+
+
+def matrix_reach(schedule: Schedule, work: Work, choice: Choice, machine: Machine) -> float:
+    """Share of the tensor core's rate that products reach while they run: 1 unless a schedule says less."""
+    reach = getattr(schedule, "matrix_reach", None)
+    return float(reach(work, choice, machine)) if reach else 1.0
 
 
 def fixed_of(name: str, option: str, asked: int | None, known: tuple[int, ...]) -> int:

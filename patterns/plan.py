@@ -58,6 +58,7 @@ class Call:
     iterations: executions of its block inside one launch (a looped section: all layers).
     work: (resource, amount) of one launch over the whole machine, as issued (padding and re-reads included).
     traffic: (memory level, bytes) of one launch over the whole machine.
+    reach: (resource, share) of the achievable rates that the call's own instructions allow, where less than all.
     reason: why these nodes are one call, for people. schedule_reason: why they have this schedule.
     """
 
@@ -76,6 +77,7 @@ class Call:
     schedule: str = ""
     reason: str = ""
     schedule_reason: str = ""
+    reach: tuple[tuple[Resource, float], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -199,7 +199,9 @@ def _work_levels(plan: Plan) -> dict[str, int]:
         for resource, needed in at_peak.items():
             together[resource] += needed * call.count
         apart += max(at_peak.values(), default=Fraction(0)) * call.count
-        slowed += max(picoseconds(call.work, achievable).values(), default=Fraction(0)) * call.count
+        reached: dict[str, float] = {**achievable}
+        reached.update((name, achievable[name] * share) for name, share in call.reach)
+        slowed += max(picoseconds(call.work, reached).values(), default=Fraction(0)) * call.count
     extra = max(together.values(), default=0)
     return {"extra_work": int(extra), "separate_calls": int(apart), "below_peak": int(slowed)}
 

@@ -13,19 +13,19 @@ from gpu_model.attention import (
     SUMS,
     VALUES,
     Block,
-    Pace,
     begin_tile,
     blocks_of,
     demand_of,
     end,
     give,
     multiply,
-    predicted,
     program_of,
+    reach_of,
     start,
     take,
     two_or_more,
 )
+from gpu_model.attention_pace import Pace, predicted
 from gpu_model.machine import Machine
 from gpu_model.roles import loop, needed
 from gpu_model.schedule import Job
@@ -56,6 +56,11 @@ def predict(work: Work, choice: Choice, machine: Machine) -> int:
     around = 2 * machine.barrier_cycles + machine.mma_latency_cycles
     chain = max(block.softmax_cycles + block.values.cycles for block in blocks)
     return predicted(work, choice, machine, blocks, Pace(chain + around, blocks[0].softmax_cycles // 2))
+
+
+def matrix_reach(work: Work, choice: Choice, machine: Machine) -> float:
+    """What instructions beside products leave of the tensor core's rate."""
+    return float(reach_of(work, blocks_of(work, choice, machine, overlaps=True)))
 
 
 def program(work: Work, choice: Choice, machine: Machine) -> Program:

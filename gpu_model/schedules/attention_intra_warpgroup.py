@@ -14,7 +14,6 @@ from gpu_model.attention import (
     TOGETHER,
     VALUES,
     Block,
-    Pace,
     begin_tile,
     blocks_of,
     end,
@@ -24,13 +23,14 @@ from gpu_model.attention import (
     load_queries,
     meet,
     multiply,
-    predicted,
     program_of,
+    reach_of,
     start,
     take,
     two_or_more,
     uniform_of,
 )
+from gpu_model.attention_pace import Pace, predicted
 from gpu_model.machine import Machine
 from gpu_model.roles import loop, needed
 from gpu_model.schedule import Job
@@ -64,6 +64,11 @@ def predict(work: Work, choice: Choice, machine: Machine) -> int:
     softmax = max(softmax, max(block.softmax_cycles for block in blocks))
     chain = softmax + max(block.values.cycles for block in blocks)
     return predicted(work, choice, machine, blocks, Pace(chain + around, blocks[0].scores.cycles, ahead=False))
+
+
+def matrix_reach(work: Work, choice: Choice, machine: Machine) -> float:
+    """What instructions beside products leave of the tensor core's rate."""
+    return float(reach_of(work, blocks_of(work, choice, machine, overlaps=True)))
 
 
 def program(work: Work, choice: Choice, machine: Machine) -> Program:

@@ -13,21 +13,21 @@ from gpu_model.attention import (
     SUMS,
     VALUES,
     Block,
-    Pace,
     begin_tile,
     blocks_of,
     demand_of,
     end,
     give,
     pass_on,
-    predicted,
     program_of,
+    reach_of,
     start,
     take,
     tensor_cycles,
     turn,
     two_or_more,
 )
+from gpu_model.attention_pace import Pace, predicted
 from gpu_model.machine import Machine
 from gpu_model.roles import loop, needed
 from gpu_model.schedule import Job
@@ -59,6 +59,11 @@ def predict(work: Work, choice: Choice, machine: Machine) -> int:
     turns = tensor_cycles(blocks) + len(blocks) * around
     alone = max(block.chain_cycles for block in blocks) + around + machine.barrier_cycles
     return predicted(work, choice, machine, blocks, Pace(max(turns, alone), blocks[0].scores.cycles))
+
+
+def matrix_reach(work: Work, choice: Choice, machine: Machine) -> float:
+    """What instructions beside products leave of the tensor core's rate."""
+    return float(reach_of(work, blocks_of(work, choice, machine, overlaps=True)))
 
 
 def program(work: Work, choice: Choice, machine: Machine) -> Program:

@@ -12,19 +12,19 @@ from gpu_model.attention import (
     SUMS,
     VALUES,
     Block,
-    Pace,
     begin_tile,
     blocks_of,
     demand_of,
     end,
     give,
     multiply,
-    predicted,
     program_of,
+    reach_of,
     take,
     tensor_cycles,
     two_or_more,
 )
+from gpu_model.attention_pace import Pace, predicted
 from gpu_model.machine import Machine
 from gpu_model.roles import loop, needed
 from gpu_model.schedule import Job
@@ -57,6 +57,11 @@ def predict(work: Work, choice: Choice, machine: Machine) -> int:
     # Who waits for the tensor core gets it when the other has seen its product's end.
     shared = tensor_cycles(blocks) + waits if choice.warpgroups > 1 else 0
     return predicted(work, choice, machine, blocks, Pace(max(longest + waits, shared), 0))
+
+
+def matrix_reach(work: Work, choice: Choice, machine: Machine) -> float:
+    """What instructions beside products leave of the tensor core's rate."""
+    return float(reach_of(work, blocks_of(work, choice, machine, overlaps=choice.warpgroups > 1)))
 
 
 def program(work: Work, choice: Choice, machine: Machine) -> Program:

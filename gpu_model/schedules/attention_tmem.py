@@ -17,7 +17,6 @@ from gpu_model.attention import (
     VALUES,
     Block,
     block_of,
-    busy_cycles,
     half_issue,
     hidden,
     producer,
@@ -25,6 +24,7 @@ from gpu_model.attention import (
     take,
     two_or_more,
 )
+from gpu_model.attention_pace import busy_cycles
 from gpu_model.machine import Machine
 from gpu_model.occupancy import WARPGROUP
 from gpu_model.roles import assemble, drain, hand_over, loop, needed, ramp

@@ -15,18 +15,18 @@ from gpu_model.attention import (
     QUERIES,
     VALUES,
     Block,
-    Pace,
     blocks_of,
     end,
     give,
     half_issue,
     load_into,
     load_queries,
-    predicted,
     program_of,
+    reach_of,
     take,
     uniform_of,
 )
+from gpu_model.attention_pace import Pace, predicted
 from gpu_model.machine import Machine
 from gpu_model.roles import loop, needed
 from gpu_model.schedule import Job
@@ -62,6 +62,11 @@ def predict(work: Work, choice: Choice, machine: Machine) -> int:
     rest = max(arriving, *(block.softmax_cycles + block.values.cycles for block in blocks))
     around = 2 * (machine.barrier_cycles + _issue(work, choice, machine))
     return predicted(work, choice, machine, blocks, Pace(scores + rest + around, 0, ahead=False, starts=False))
+
+
+def matrix_reach(work: Work, choice: Choice, machine: Machine) -> float:
+    """What mma.sync and instructions beside products leave of the tensor core's rate."""
+    return float(reach_of(work, _blocks(work, choice, machine)))
 
 
 def program(work: Work, choice: Choice, machine: Machine) -> Program:

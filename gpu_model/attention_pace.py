@@ -1,0 +1,59 @@
+"""What attention schedules are predicted to take, in closed form."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from gpu_model.attention import Block, half_issue
+from gpu_model.machine import Machine
+from gpu_model.work import Choice, Work
+
+
+@dataclass(frozen=True)
+class Pace:
+    """What one step of one warpgroup takes if nothing keeps it waiting, and a tile's beginning and end besides.
+
+    ahead: whether a tile's first loads come while the tile before is computed. starts: whether beginning a tile takes
+    time that no other CTA of the SM fills.
+    """
+
+    step_cycles: int
+    edge_cycles: int
+    ahead: bool = True
+    starts: bool = True
+
+
+def predicted(work: Work, choice: Choice, machine: Machine, blocks: tuple[Block, ...], pace: Pace) -> int:
+    """Steps as long as the busiest of units, loads and warpgroups take; before and after them what a tile does once."""
+    issue = half_issue(work, choice, machine) + machine.barrier_cycles
+    busiest = max(busy_cycles(blocks).values())
+    total = machine.kernel_ramp_cycles + machine.kernel_drain_cycles
+    total += 0 if pace.starts else machine.tile_start_cycles
+    for wave in work.waves:
+        steps, load = work.steps_of(wave), wave.load.cycles
+        held_up = wave.store.cycles // steps if wave.store.unit == wave.load.unit else 0
+        round_trip = issue + load + work.latency_cycles + pace.step_cycles if load else 0
+        returns = round_trip // choice.slots if steps > choice.slots else 0
+        period = max(pace.step_cycles, load + held_up, 2 * issue if load else 0, returns, busiest)
+        starting = machine.tile_start_cycles if pace.starts else 0
+        edges = starting + pace.edge_cycles + work.end_cycles(wave)
+        total += wave.tiles * (steps * period + edges)
+        # Queries come when those before are used up, beside the end of the tile before.
+        arriving = wave.held.cycles + work.latency_cycles if wave.held else 0
+        tail = blocks[-1].softmax_cycles + blocks[-1].values.cycles
+        beside = tail + work.end_cycles(wave) + starting
+        if pace.ahead:
+            total += (wave.tiles - 1) * max(0, arriving - beside) + arriving
+        else:
+            total += wave.tiles * (arriving + load // 2)
+    return total + (work.waves[0].load.cycles // 2)
+
+
+def busy_cycles(blocks: Iterable[Block]) -> dict[str, int]:
+    """Cycles of each unit for one step of all warpgroups."""
+    busy: dict[str, int] = {}
+    for block in blocks:
+        for use in (block.scores, *block.softmax, block.values):
+            busy[use.unit] = busy.get(use.unit, 0) + use.cycles
+    return busy
