@@ -86,7 +86,8 @@ def predict(work: Work, choice: Choice, machine: Machine) -> int:
         # The next tile's queries come while the last softmax and sums run.
         late = work.latency_cycles + wave.held.cycles - chain + blocks[0].scores.cycles if wave.held else 0
         # The second half begins behind the first one's scores.
-        tile = blocks[0].scores.cycles + steps * period + max(0, late)
+        tile = machine.tile_start_cycles + blocks[0].scores.cycles + steps * period
+        tile += max(0, late - machine.tile_start_cycles)
         total += wave.tiles * max(tile, loads + stored, ends + chain // 2)
     first, last = work.waves[0], work.waves[-1]
     if first.load.cycles:
@@ -153,7 +154,8 @@ def _products(work: Work, machine: Machine, blocks: tuple[Block, ...]) -> tuple[
 
     script: tuple[Op, ...] = ()
     for wave in work.waves:
-        queries = take(QUERIES, 0, work, machine) if wave.held is not None else ()
+        found = needed(Use("issue", machine.tile_start_cycles, "tile start"))
+        queries = (*found, *(take(QUERIES, 0, work, machine) if wave.held is not None else ()))
         more = work.steps_of(wave) - 1
         middle = loop(max(0, more - 2), step(new=False, last=False), "steps")
         steps = loop(min(more, 1), step(True, more == 1)) + middle + loop(int(more > 1), step(False, True))
