@@ -43,7 +43,9 @@ def test_softmax_needs_one_exponential_an_element_and_one_reciprocal_a_row() -> 
     assert needed.vector_ops == rows * columns  # the sum; scaling folds
 
 
-@pytest.mark.parametrize("name", ["attention", "llama-3.1-8b", "softmax", "gemm_bias_act", "add_rms_norm", "swiglu_mlp"])
+@pytest.mark.parametrize(
+    "name", ["attention", "llama-3.1-8b", "softmax", "gemm_bias_act", "add_rms_norm", "swiglu_mlp"]
+)
 def test_no_more_is_needed_than_is_asked_for(name: str) -> None:
     graph = workload(name)
     asked, needed = graph_demand(graph), needed_demand(graph)
