@@ -20,6 +20,7 @@ from gpu_model.price import (
 from gpu_model.traffic import Moved
 from gpu_model.work import Grid, Use, Wave, Work
 from patterns.kind import has
+from patterns.units import cycles_of_ps
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,8 @@ def work_of(
         held_bytes=max(priced.cut.held_bytes for priced in cuts),
         step=(*(use for amounts in dearest.step for use in uses(amounts, machine, used)), *_meetings(cut, machine)),
         finish=uses(dearest.finish, machine, used),
-        latency_cycles=arrival_cycles(machine, total.hbm_read) * lookups + machine.network_latency_cycles * hops,
+        latency_cycles=arrival_cycles(machine, total.hbm_read) * lookups
+        + cycles_of_ps(machine.network_latency_ps * hops, machine.clock_hz),
         accumulators=max(priced.cut.accumulators for priced in cuts),
         grid=_grid(tiles, dearest, transfers, machine) if len(cut.space.products) == 1 else None,
         row_blocks=min((mma_of(cut, product, machine).row_blocks for product in cut.space.products), default=1),

@@ -19,6 +19,7 @@ from gpu_model.schedule import schedule_named
 from gpu_model.work import Choice, Use, Work
 from patterns.pipeline.program import Channel, Program, Role
 from patterns.pipeline.script import Finish, Op, Release, Start, Wait
+from patterns.units import cycles_of_ps
 
 ARRIVED = "arrived"
 
@@ -56,7 +57,12 @@ def phases_of(schedule: str, members: int, machine: Machine) -> tuple[Phase, ...
 
 def hop_cycles(phase: Phase, machine: Machine) -> int:
     """From the end of a round's transfer to the moment at which this GPU has seen the flags of all its peers."""
-    return machine.network_latency_cycles + phase.peers * machine.network_peer_cycles
+    return in_clock(machine.network_latency_ps + phase.peers * machine.network_peer_ps, machine)
+
+
+def in_clock(time_ps: int, machine: Machine) -> int:
+    """What links and switches take, in cycles of the SMs' clock, which is not theirs."""
+    return cycles_of_ps(time_ps, machine.clock_hz)
 
 
 def predicted(work: Work, choice: Choice, machine: Machine, phases: Sequence[Phase]) -> int:

@@ -42,8 +42,8 @@ class Machine:
     the whole grid to the moment at which all have seen it.
 
     Other GPUs. network_efficiency: share of network_bytes_per_s (one direction) that long streams get.
-    network_latency_cycles: from a store on one GPU to its sight on another; network_peer_cycles: for each further GPU
-    whose flag is waited for. network_barrier_cycles: all GPUs meeting. multimem_fill_cycles: filling and draining a
+    network_latency_ps: from a store on one GPU to its sight on another; network_peer_ps: for each further GPU
+    whose flag is waited for. network_barrier_ps: all GPUs meeting. multimem_fill_ps: filling and draining a
     pipeline of sums that the switch adds up.
 
     Clocks. clock_hz: the one that the datasheet's matrix peaks are of. boost_clock_hz: the one that kernels run at
@@ -132,10 +132,10 @@ class Machine:
     # Other GPUs.
     network_bytes_per_s: int
     network_efficiency: float = 1.0
-    network_latency_cycles: int
-    network_peer_cycles: int = 0
-    network_barrier_cycles: int = 0
-    multimem_fill_cycles: int = 0
+    network_latency_ps: int
+    network_peer_ps: int = 0
+    network_barrier_ps: int = 0
+    multimem_fill_ps: int = 0
 
     # Limits.
     fit: Literal["refuse", "warn"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from gpu_model import exchange
-from gpu_model.exchange import Phase
+from gpu_model.exchange import Phase, in_clock
 from gpu_model.fit import specialized
 from gpu_model.machine import Machine
 from gpu_model.schedule import Job
@@ -26,7 +26,8 @@ slot_counts = exchange.slot_counts
 def phases(members: int, machine: Machine) -> tuple[Phase, ...]:
     """The payload once, and its part of the sum."""
     share = Fraction(members + 1, members)
-    return (Phase(share, peers=members - 1, before_cycles=machine.multimem_fill_cycles),)
+    fill = in_clock(machine.multimem_fill_ps, machine)
+    return (Phase(share, peers=members - 1, before_cycles=fill),)
 
 
 def demand(work: Work, choice: Choice, machine: Machine) -> CtaDemand:

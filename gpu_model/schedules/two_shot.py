@@ -8,7 +8,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from gpu_model import exchange
-from gpu_model.exchange import Phase
+from gpu_model.exchange import Phase, in_clock
 from gpu_model.fit import specialized
 from gpu_model.machine import Machine
 from gpu_model.schedule import Job
@@ -25,7 +25,7 @@ slot_counts = exchange.slot_counts
 
 def phases(members: int, machine: Machine) -> tuple[Phase, ...]:
     """A reduce-scatter, a barrier, an all-gather."""
-    share, barrier = Fraction(members - 1, members), machine.network_barrier_cycles
+    share, barrier = Fraction(members - 1, members), in_clock(machine.network_barrier_ps, machine)
     # The last barrier keeps a GPU from overwriting what others still read: its cost is paid with the second.
     return (
         Phase(share, peers=members - 1, before_cycles=barrier),

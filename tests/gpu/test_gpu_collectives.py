@@ -82,7 +82,7 @@ def test_a_ring_is_bytes_over_the_link_and_a_latency_a_round() -> None:
         load_machine("unit"),
         sm_count=1,
         network_bytes_per_s=450 * 10**9,
-        network_latency_cycles=1000,
+        network_latency_ps=10**6,
         load_bytes_per_cycle=10**6,
         store_bytes_per_cycle=10**6,
         l2_bytes_per_cycle=10**6,
