@@ -50,9 +50,7 @@ def work_of(
         Transfer(most_stored, 1, total.hbm_written, total.stored),
         cut.steps_per_tile,
     )
-    # A row is found by its index, which is loaded before it; a sum over members is a scatter and a gather.
-    lookups = 2 if any(has(node, "indexes") for priced in cuts for node in priced.cut.space.nodes) else 1
-    hops = 2 if dearest.total.network_bytes and used.members > 1 else 0
+    summed = bool(dearest.total.network_bytes) and used.members > 1
     payload = sum(amounts.network_bytes for amounts in dearest.step) if collective else 0
     shared_bytes, sharing_tiles = cut.shared_in_step
     return Work(
@@ -65,14 +63,20 @@ def work_of(
         held_bytes=max(priced.cut.held_bytes for priced in cuts),
         step=(*(use for amounts in dearest.step for use in uses(amounts, machine, used)), *_meetings(cut, machine)),
         finish=uses(dearest.finish, machine, used),
-        latency_cycles=arrival_cycles(machine, total.hbm_read) * lookups
-        + cycles_of_ps(machine.network_latency_ps * hops, machine.clock_hz),
+        latency_cycles=_latency_cycles(cuts, total, machine, summed=summed),
         accumulators=max(priced.cut.accumulators for priced in cuts),
         grid=_grid(tiles, dearest, transfers, machine) if len(cut.space.products) == 1 else None,
         row_blocks=min((mma_of(cut, product, machine).row_blocks for product in cut.space.products), default=1),
         shared_bytes=shared_bytes,
         sharing_tiles=sharing_tiles,
     )
+
+
+def _latency_cycles(cuts: Sequence[Priced], total: Moved, machine: Machine, *, summed: bool) -> int:
+    """Until a load arrives. A row is found by its index, loaded before it; a sum over GPUs scatters and gathers."""
+    lookups = 2 if any(has(node, "indexes") for priced in cuts for node in priced.cut.space.nodes) else 1
+    on_links = cycles_of_ps(2 * machine.network_latency_ps, machine.clock_hz) if summed else 0
+    return arrival_cycles(machine, total.hbm_read) * lookups + on_links
 
 
 @dataclass(frozen=True)
