@@ -29,25 +29,28 @@ def predicted(work: Work, choice: Choice, machine: Machine, blocks: tuple[Block,
     issue = half_issue(work, choice, machine) + machine.barrier_cycles
     busiest = max(busy_cycles(blocks).values())
     total = machine.kernel_ramp_cycles + machine.kernel_drain_cycles
-    total += 0 if pace.starts else machine.tile_start_cycles
+    starting = machine.tile_start_cycles if pace.starts else 0
     for wave in work.waves:
         steps, load = work.steps_of(wave), wave.load.cycles
         held_up = wave.store.cycles // steps if wave.store.unit == wave.load.unit else 0
         round_trip = issue + load + work.latency_cycles + pace.step_cycles if load else 0
         returns = round_trip // choice.slots if steps > choice.slots else 0
-        period = max(pace.step_cycles, load + held_up, 2 * issue if load else 0, returns, busiest)
-        starting = machine.tile_start_cycles if pace.starts else 0
-        edges = starting + pace.edge_cycles + work.end_cycles(wave)
-        total += wave.tiles * (steps * period + edges)
+        fed = max(load + held_up, 2 * issue if load else 0, returns)
+        ends = work.end_cycles(wave)
+        computing = steps * max(pace.step_cycles, busiest) + starting + pace.edge_cycles + ends
         # Queries come when those before are used up, beside the end of the tile before.
         arriving = wave.held.cycles + work.latency_cycles if wave.held else 0
-        tail = blocks[-1].softmax_cycles + blocks[-1].values.cycles
-        beside = tail + work.end_cycles(wave) + starting
+        beside = blocks[-1].softmax_cycles + blocks[-1].values.cycles + ends + starting
         if pace.ahead:
-            total += (wave.tiles - 1) * max(0, arriving - beside) + arriving
+            # A producer fills the rings while warpgroups begin and end tiles.
+            tile = max(computing, steps * fed + (wave.held.cycles if wave.held else 0))
+            total += wave.tiles * tile + (wave.tiles - 1) * max(0, arriving - beside)
         else:
-            total += wave.tiles * (arriving + load // 2)
-    return total + (work.waves[0].load.cycles // 2)
+            total += wave.tiles * (max(computing, steps * fed + pace.edge_cycles + ends) + arriving + load // 2)
+    first = work.waves[0]
+    arriving = work.latency_cycles + first.load.cycles // 2 + (first.held.cycles if first.held else 0)
+    begin = max(0, arriving - starting) if first.load.cycles and pace.ahead else 0
+    return total + begin + (0 if pace.starts else machine.tile_start_cycles)
 
 
 def busy_cycles(blocks: Iterable[Block]) -> dict[str, int]:
