@@ -7,7 +7,7 @@ everything that an operator before has made does. Tiles are computed as in a ker
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil
 
@@ -40,6 +40,10 @@ class Flow:
 
     def __add__(self, other: Flow) -> Flow:
         return Flow(self.loaded + other.loaded, self.from_hbm + other.from_hbm, self.once + other.once)
+
+    def shared(self, share: Fraction) -> Flow:
+        """The same where SMs load only a share of it, since neighbours hand each other what they have in common."""
+        return replace(self, loaded=max(ceil(self.loaded * share), self.from_hbm)) if share < 1 else self
 
 
 @dataclass(frozen=True)
@@ -99,7 +103,8 @@ def operators_of(graph: Graph, laid_out: LaidOut, made: Collection[str], machine
     chosen, asked, combine = laid_out.chosen, laid_out.asked, laid_out.combine
     cuts = [priced.cut for priced in chosen.cuts]
     amounts = sum((priced.total for priced in chosen.cuts), Amounts())
-    weights, given = _read(graph, cuts, asked, made, machine)
+    shared = Fraction(chosen.total.loaded, sum(cut.tile_bytes * cut.tiles for cut in cuts) or 1)
+    weights, given = (flow.shared(shared) for flow in _read(graph, cuts, asked, made, machine))
     nodes = tuple(node.name for cut in cuts for node in cut.space.nodes)
     yield Operator(
         name=asked.what,
