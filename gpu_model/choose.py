@@ -19,10 +19,12 @@ from gpu_model.running import loaded, loaded_clock_hz, started
 from gpu_model.schedule import (
     AUTO,
     Schedule,
+    by_tasks,
     cluster_sizes,
     dma_warp_counts,
     fixed_of,
     schedule_named,
+    splits_shared,
 )
 from gpu_model.smallest import row_clusters
 from gpu_model.tile import SMALLEST, Targets, cuttings, targets_of
@@ -43,7 +45,7 @@ def choose(asked: Asked, asked_of: Machine, aims: Iterable[Targets] | None = Non
     Predictions are good to about a percent: of those that close to the fastest, the one that spreads over most SMs is
     taken, then the fastest, then the one with most slots and fewest threads.
     """
-    machine = started(asked_of, asked.is_product)
+    machine = started(asked_of, asked.is_product, any(space.products for space in asked.spaces))
     candidates = _candidates(asked, targets_of(asked, machine) if aims is None else aims, machine, asked_of.clock_hz)
     fitting = [c for c in candidates if c.misfit is None]
     if not fitting and machine.fit == "refuse" and asked.options == Options():
@@ -82,24 +84,30 @@ def _nearest_misfit(candidates: list[Chosen]) -> DoesNotFit:
 
 
 def _candidates(asked: Asked, targets: Iterable[Targets], machine: Machine, clock_hz: int) -> list[Chosen]:
+    names = able(asked, machine)
     every = cuttings(asked, targets, machine)
-    return [chosen for cuts in every for chosen in _scheduled(asked, cuts, machine, clock_hz)]
+    return [chosen for cuts in every for chosen in _scheduled(asked, names, cuts, machine, clock_hz)]
 
 
-def _scheduled(asked: Asked, cuts: tuple[Priced, ...], machine: Machine, clock_hz: int) -> Iterator[Chosen]:
+def _scheduled(
+    asked: Asked, names: tuple[str, ...], cuts: tuple[Priced, ...], machine: Machine, clock_hz: int
+) -> Iterator[Chosen]:
     """Every schedule of these tiles with every number of slots, predicted in cycles of `clock_hz`."""
     total = moved([priced.cut for priced in cuts], asked.cold, machine)
     alone = work_alone(asked, cuts, total, machine)
     matrix = _matrix_load(cuts, machine)
     sharing = max(priced.cut.cluster for priced in cuts)
-    for name in able(asked, machine):
+    works: dict[tuple[object, ...], Work] = {}
+    for name in names:
         schedule = schedule_named(name)
         sizes = _cluster_sizes(asked, alone, name, machine)
         cluster = fixed_of(name, "cluster", asked.fixed.cluster, sizes)
-        work = work_under(asked, cuts, total, alone, name, cluster, machine)
+        alike = (cluster, splits_shared(schedule), by_tasks(schedule))
+        if alike not in works:
+            works[alike] = work_under(asked, cuts, total, alone, name, cluster, machine)
+        work = works[alike]
         moves = total if cluster == 1 else moved_in_cluster(total, alone, cluster)
-        for choice in _choices(asked, work, name, schedule, machine):
-            choice = replace(choice, cluster=max(cluster, sharing))
+        for choice in _choices(asked, work, name, schedule, max(cluster, sharing), machine):
             choice, why = _least_warpgroups(asked, work, schedule, choice, machine)
             choice, why = with_ctas(asked.what, asked.fixed.ctas, work, schedule, choice, why, machine)
             cycles = predicted(schedule, work, choice, machine)
@@ -115,17 +123,13 @@ def _cluster_sizes(asked: Asked, work: Work, name: str, machine: Machine) -> tup
     schedule = schedule_named(name)
     sizes = cluster_sizes(schedule)
     path = work.waves[0].path
+    if len(sizes) == 1 or sizes[0] > 1 or asked.schedule != AUTO or path.l2_cycles < path.cycles:
+        return sizes
     larger = tuple(size for size in sizes[1:] if shares(work, size) and size <= machine.sm_count)
-    if (
-        asked.schedule != AUTO
-        or sizes[0] > 1
-        or not larger
-        or "clusters" not in machine.features
-        or path.l2_cycles < path.cycles
-    ):
+    if not larger or "clusters" not in machine.features:
         return sizes
     loader = loader_of(asked.fixed, name, machine)
-    return (*larger[:1], *sizes) if is_multicast(loader) else sizes
+    return (larger[0], sizes[0]) if is_multicast(loader) else sizes
 
 
 def _settled(asked: Asked, chosen: Chosen, clock_hz: int) -> Chosen:
@@ -157,15 +161,17 @@ def _matrix_load(cuts: tuple[Priced, ...], machine: Machine) -> tuple[int, int]:
     return sum(priced.total.matrix_flops for priced in cuts), max(peaks, default=machine.bf16_flops_per_cycle)
 
 
-def _choices(asked: Asked, work: Work, name: str, schedule: Schedule, machine: Machine) -> Iterator[Choice]:
+def _choices(
+    asked: Asked, work: Work, name: str, schedule: Schedule, cluster: int, machine: Machine
+) -> Iterator[Choice]:
     """Slot counts to try; what the user fixed is not varied, and may not fit."""
     fixed = asked.fixed
     loader = loader_of(fixed, name, machine)
     counts = schedule.slot_counts(min(most_slots(work, machine), work.tiles * work.steps)) or (1,)
     warpgroups = fixed.warpgroups or schedule.WARPGROUPS[0]
     dma_warps = fixed_of(name, "dma_warps", fixed.dma_warps, dma_warp_counts(schedule))
-    usual = Choice(1, loader, warpgroups, dma_warps=dma_warps, splits=fixed.splits or 0, layout=asked.layout)
-    return (replace(usual, slots=slots) for slots in ((fixed.slots,) if fixed.slots else counts))
+    rest = (loader, warpgroups, cluster, dma_warps, fixed.splits or 0, asked.layout)
+    return (Choice(slots, *rest) for slots in ((fixed.slots,) if fixed.slots else counts))
 
 
 def _least_warpgroups(

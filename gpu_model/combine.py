@@ -13,7 +13,6 @@ from gpu_model.loader import usable_loaders
 from gpu_model.machine import Machine
 from gpu_model.price import Transfer, arrival_cycles
 from gpu_model.rank import best_aims
-from gpu_model.running import started
 from gpu_model.schedule import STREAMING, schedule_named
 from gpu_model.tile import POINTS, targets_of
 from gpu_model.traffic import Moved, parts_stay
@@ -23,6 +22,8 @@ from patterns.dtypes import dtype_bytes
 
 # Share of the SMs from which on FlashAttention-3 does not split (its heuristic for the number of splits).
 NEARLY_ALL = 0.8
+# A kernel more is worth a tenth: what is saved on paper is not always there.
+WORTH_SPLITTING = 0.9
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,7 @@ def _choose_product(asked: Asked, machine: Machine, gap_cycles: int) -> tuple[Ch
         chosen = choose(asked, machine, [aim for aim in aims if aim.parts == parts])
         combine = fastest_combine(chosen, machine) if chosen.cuts[-1].cut.parts > 1 else None
         total = chosen.predicted_cycles + (gap_cycles + combine.predicted_cycles if combine else 0)
-        if best is None or total < least:
+        if best is None or total < least * (1 if best[1] else WORTH_SPLITTING):
             best, least = (chosen, combine), total
     assert best is not None
     return best
@@ -85,11 +86,11 @@ def _choose_product(asked: Asked, machine: Machine, gap_cycles: int) -> tuple[Ch
 
 def fastest_combine(split: Chosen, machine: Machine) -> Combine:
     """The kernel that puts the parts of a split one together, in the tiles that are predicted to be fastest."""
-    every = (_combine(split, tile, started(machine, False), machine.clock_hz) for tile in POINTS)
+    every = (_combine(split, tile, machine) for tile in POINTS)
     return min((one for one in every if one is not None), key=lambda combine: combine.predicted_cycles)
 
 
-def _combine(split: Chosen, tile: int, machine: Machine, clock_hz: int) -> Combine | None:
+def _combine(split: Chosen, tile: int, machine: Machine) -> Combine | None:
     """Tiles of `tile` results: part after part is loaded, rescaled and added up. None where they do not fit."""
     cut = split.cuts[-1].cut
     product, parts, sizes = cut.space.products[-1], cut.parts, cut.space.sizes
@@ -116,6 +117,6 @@ def _combine(split: Chosen, tile: int, machine: Machine, clock_hz: int) -> Combi
         return None
     choice = Choice(slots[-1], usable_loaders(STREAMING, schedule.LOADERS, None, machine)[0])
     loaded, stored = part_bytes * parts * tiles, out_bytes * tiles
-    predicted = -(-schedule.predict(work, choice, machine) * clock_hz // machine.clock_hz)
+    predicted = schedule.predict(work, choice, machine)
     amounts = step.times(parts * tiles)
     return Combine(work, choice, Moved(loaded, stored, read * loaded, stored), amounts, predicted, tiles, machine)

@@ -12,7 +12,7 @@ from gpu_model.cuts import Priced, row_bytes
 from gpu_model.machine import Machine
 from gpu_model.online import in_grid_order, work_of_online
 from gpu_model.schedule import by_tasks, longest_first, schedule_named, splits_shared
-from gpu_model.smem_layout import padding_bytes
+from gpu_model.smem_layout import layout_named, padding_bytes
 from gpu_model.traffic import Moved
 from gpu_model.warp_tasks import with_tasks
 from gpu_model.work import Work
@@ -53,6 +53,8 @@ def _in_registers(work: Work, machine: Machine) -> Work:
 
 def _laid_in_smem(work: Work, cuts: tuple[Priced, ...], asked: Asked) -> Work:
     """The work with what its operands' layout adds to a slot."""
+    if not layout_named(asked.layout).SCATTERED:
+        return work
     wide = max((row_bytes(priced.cut, p) for priced in cuts for p in priced.cut.space.products), default=0)
     return replace(work, padding_bytes=padding_bytes(asked.layout, work.slot_bytes, wide))
 

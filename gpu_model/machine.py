@@ -34,7 +34,8 @@ class Machine:
     l2_latency_cycles: of what the L2 holds. l2_persisting_bytes: what can be kept there (0: nothing).
     cp_async_issue_cycles, tma_issue_cycles: paid by the issuing warp for each tile; the first also per KiB.
     smem_write_bytes_per_cycle: from registers into shared memory. hbm_efficiency: share of hbm_bytes_per_s that long
-    streams get; applied once, in hbm_achieved_bytes_per_s.
+    streams get; applied once, in hbm_achieved_bytes_per_s. tile_load_efficiency: of that, what loads of matrix tiles
+    get, whose rows lie far apart.
 
     Meeting. barrier_cycles: from a barrier's change to the first instruction of the role that waited for it.
     remote_arrive_cycles: from an arrival at a barrier of another CTA of the cluster until it is seen there.
@@ -171,6 +172,7 @@ class Machine:
     boost_clock_hz: int = field(default=0, metadata={"zero": True})
     clock_droop_share: float = field(default=0.0, metadata={"zero": True})
     product_ramp_cycles: int = 0
+    tile_load_efficiency: float = 1.0
 
     @cached_property
     def flops_per_cycle(self) -> Mapping[str, int]:

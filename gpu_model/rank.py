@@ -63,8 +63,11 @@ def best_aims(asked: Asked, aims: Iterable[Targets], machine: Machine, gap_cycle
         if tiles not in found:
             bound = _bound(tiles, hbm_bytes, machine) + _combining(shapes, tiles, machine, gap_cycles)
             found[tiles] = bound, targets
-    ranked = sorted(found.values(), key=lambda one: one[0])
-    return tuple(targets for _, targets in ranked[:MOST_PRICED])
+    ranked = [targets for _, targets in sorted(found.values(), key=lambda one: one[0])]
+    # What splitting saves is told beside the best that is whole.
+    whole = [targets for targets in ranked[MOST_PRICED:] if targets.parts == 1]
+    best = ranked[:MOST_PRICED]
+    return tuple(best if any(targets.parts == 1 for targets in best) else best[:-1] + whole[:1])
 
 
 def can_split(asked: Asked) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gpu_model.machine import Machine
 from gpu_model.product import product_of
+from gpu_model.running import least_clock_hz
 from patterns.graph import Graph
 from patterns.kind import has
 from patterns.plan import Rates, Resource
@@ -11,22 +12,29 @@ from patterns.units import per_second
 
 
 def rates(graph: Graph, machine: Machine) -> Rates:
-    """Rates for a graph: of matrix work that of the fastest type it multiplies, so that no call exceeds a peak."""
+    """Rates for a graph: of matrix work that of the fastest type it multiplies, so that no call exceeds a peak.
+
+    Datasheets give matrix peaks at clock_hz, the others at the boost clock. Achievable is matrix work at the clock that
+    power allows where all tensor cores are at work.
+    """
+    matrix = _matrix_rate(graph, machine) * machine.sm_count
+    clock_hz = max(machine.clock_hz, machine.boost_clock_hz)
     shared: tuple[tuple[Resource, float], ...] = (
-        ("matrix_flops", _per_second(_matrix_rate(graph, machine) * machine.sm_count, machine)),
-        ("vector_ops", _per_second(machine.vector_ops_per_cycle * machine.sm_count, machine)),
-        ("special_ops", _per_second(machine.special_ops_per_cycle * machine.sm_count, machine)),
+        ("vector_ops", _per_second(machine.vector_ops_per_cycle * machine.sm_count, clock_hz)),
+        ("special_ops", _per_second(machine.special_ops_per_cycle * machine.sm_count, clock_hz)),
     )
     ports = max(machine.load_bytes_per_cycle * machine.sm_count, machine.l2_bytes_per_cycle)
     peak: tuple[tuple[Resource, float], ...] = (
+        ("matrix_flops", _per_second(matrix, machine.clock_hz)),
         ("network_bytes", float(machine.network_bytes_per_s)),
         ("hbm_bytes", float(machine.hbm_bytes_per_s)),
-        ("l2_bytes", _per_second(ports, machine)),
+        ("l2_bytes", _per_second(ports, clock_hz)),
     )
     achievable: tuple[tuple[Resource, float], ...] = (
+        ("matrix_flops", _per_second(matrix, min(machine.clock_hz, least_clock_hz(machine)))),
         ("network_bytes", float(machine.network_achieved_bytes_per_s)),
         ("hbm_bytes", float(machine.hbm_achieved_bytes_per_s)),
-        ("l2_bytes", _per_second(machine.l2_bytes_per_cycle, machine)),
+        ("l2_bytes", _per_second(machine.l2_bytes_per_cycle, clock_hz)),
     )
     return Rates(shared + peak, shared + achievable)
 
@@ -37,5 +45,5 @@ def _matrix_rate(graph: Graph, machine: Machine) -> int:
     return max(found, default=machine.bf16_flops_per_cycle)
 
 
-def _per_second(per_cycle: int, machine: Machine) -> float:
-    return float(per_second(per_cycle, machine.clock_hz))
+def _per_second(per_cycle: int, clock_hz: int) -> float:
+    return float(per_second(per_cycle, clock_hz))

@@ -69,7 +69,7 @@ def with_ctas(
     As many as fit, at most one for each tile, where CTAs end with their tiles (RESIDENT); one of a persistent kernel.
     """
     if why or (fixed is None and (work.tiles == 1 or not getattr(schedule, "RESIDENT", False))):
-        return replace(choice, ctas=fixed or 1), why
+        return (replace(choice, ctas=fixed) if fixed else choice), why
     held = resident(schedule.demand(work, choice, machine), machine)
     if fixed and fixed > held.ctas_per_sm:
         why = DoesNotFit(what, "CTAs on an SM", fixed, held.ctas_per_sm, f"{held.limit} limit them")

@@ -9,19 +9,19 @@ from dataclasses import replace
 from functools import lru_cache
 
 from gpu_model.machine import Machine
+from patterns.units import exact
 
 # GPUs set their clocks in steps of 15 MHz.
 STEP_HZ = 15_000_000
 
 
-def started(machine: Machine, is_product: bool) -> Machine:
-    """The machine at the clock of kernels that leave the tensor cores idle, with the ramp of matrix products or not.
+def started(machine: Machine, is_product: bool, multiplies: bool) -> Machine:
+    """The machine at the clock of kernels that hardly load the tensor cores, with what matrix products have, or not.
 
-    Costs in cycles stay as many cycles.
+    Costs in cycles stay as many cycles; those of kernels that multiply nothing are of clock_hz.
     """
-    ramp_cycles = machine.kernel_ramp_cycles + (machine.product_ramp_cycles if is_product else 0)
-    clock_hz = machine.boost_clock_hz or machine.clock_hz
-    return _changed(machine, clock_hz, ramp_cycles)
+    at = _at(machine, machine.boost_clock_hz) if machine.boost_clock_hz and multiplies else machine
+    return _for_products(at) if is_product else at
 
 
 def loaded(machine: Machine, matrix_flops: int, peak_flops_per_cycle: int, cycles: int) -> Machine:
@@ -30,7 +30,7 @@ def loaded(machine: Machine, matrix_flops: int, peak_flops_per_cycle: int, cycle
     peak_flops_per_cycle: of one SM, for the kernel's types.
     """
     clock_hz = loaded_clock_hz(machine, matrix_flops, peak_flops_per_cycle, cycles)
-    return _changed(machine, clock_hz, machine.kernel_ramp_cycles)
+    return _at(machine, clock_hz)
 
 
 def loaded_clock_hz(machine: Machine, matrix_flops: int, peak_flops_per_cycle: int, cycles: int) -> int:
@@ -50,5 +50,14 @@ def least_clock_hz(machine: Machine) -> int:
 
 
 @lru_cache(maxsize=256)
-def _changed(machine: Machine, clock_hz: int, ramp_cycles: int) -> Machine:
-    return replace(machine, clock_hz=clock_hz, kernel_ramp_cycles=ramp_cycles)
+def _at(machine: Machine, clock_hz: int) -> Machine:
+    return replace(machine, clock_hz=clock_hz)
+
+
+@lru_cache(maxsize=256)
+def _for_products(machine: Machine) -> Machine:
+    return replace(
+        machine,
+        kernel_ramp_cycles=machine.kernel_ramp_cycles + machine.product_ramp_cycles,
+        hbm_efficiency=float(exact(machine.hbm_efficiency) * exact(machine.tile_load_efficiency)),
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, Protocol, cast
 
-from gpu_model.loader import loaders_there
+from gpu_model.loader import loader_named, loaders_there
 from gpu_model.machine import Machine
 from gpu_model.work import Choice, CtaDemand, Work
 from patterns.errors import UnknownName, UserError
@@ -14,6 +14,7 @@ from patterns.plugin import load_module, modules
 SCHEDULES = "gpu_model.schedules"
 AUTO = "auto"
 STREAMING = "streaming"
+LONGEST = 9
 # mm: one matrix product. online: products with a reduce between them that is rescaled part by part. collective: a sum
 # over several GPUs. stream: others.
 Job = Literal["mm", "online", "stream", "collective"]
@@ -163,4 +164,16 @@ def tried(name: str, job: Job, machine: Machine) -> tuple[str, ...]:
     if name != AUTO and job in schedule_named(name).SERVES:
         return (name,)
     every = (other for other in modules(SCHEDULES) if job in schedule_named(other).SERVES)
-    return tuple(other for other in every if schedule_named(other).AUTO and runs(other, machine))
+    able = tuple(other for other in every if schedule_named(other).AUTO and runs(other, machine))
+    shortest = min((_detour(other, machine) for other in able), default=0)
+    return tuple(other for other in able if _detour(other, machine) == shortest)
+
+
+def _detour(name: str, machine: Machine) -> int:
+    """Levels that a schedule's bytes pass on their way: libraries use the way that their GPU shortens.
+
+    With another loader than its usual one a schedule is for who names it.
+    """
+    usual = schedule_named(name).LOADERS[0]
+    there = loaders_there((usual,), machine)
+    return len(loader_named(usual).THROUGH) if there else LONGEST

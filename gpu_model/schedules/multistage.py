@@ -31,7 +31,7 @@ WARPGROUPS = (1, 2)
 
 def slot_counts(most: int) -> tuple[int, ...]:
     """Stage counts to try, fewest first."""
-    return tuple(n for n in (2, 3, 4, 5, 6, 8) if n <= most)
+    return tuple(n for n in (2, 3, 4, 6, 8) if n <= most)
 
 
 def demand(work: Work, choice: Choice, machine: Machine) -> CtaDemand:
