@@ -22,8 +22,8 @@ from patterns.dtypes import dtype_bytes
 
 # Share of the SMs from which on FlashAttention-3 does not split (its heuristic for the number of splits).
 NEARLY_ALL = 0.8
-# A kernel more is worth a tenth: what is saved on paper is not always there.
-WORTH_SPLITTING = 0.9
+# A kernel more must save a seventh: what is saved on paper is not always there.
+WORTH_SPLITTING = 0.85
 
 
 @dataclass(frozen=True)

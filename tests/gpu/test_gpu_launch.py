@@ -81,7 +81,9 @@ def test_every_way_to_launch_saves_what_it_is_for() -> None:
     reports = {launch: llama(launch) for launch in launch_names()}
     assert max(reports["persistent"].time_ps, reports["pdl"].time_ps) < reports["graph"].time_ps
     assert reports["graph"].calls == reports["pdl"].calls == reports["stream"].calls > 300
-    assert {reports[launch].bytes for launch in launch_names()} == {reports["graph"].bytes}
+    # Where kernels start anew for nothing, other tiles may be best.
+    moved = [dict(reports[launch].bytes)["hbm"] for launch in launch_names()]
+    assert max(moved) < 1.03 * min(moved)
 
 
 def test_a_persistent_kernel_is_one_call() -> None:

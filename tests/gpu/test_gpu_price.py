@@ -40,8 +40,9 @@ def test_a_path_is_as_slow_as_its_slowest_level() -> None:
     # 6400 bytes: 100 cycles at the port's 64 B/cycle.
     alone = Transfer(6400, 1, 0, 6400)
     assert path_cycles(H100, alone, 1, 64) == 100
-    # With 132 SMs at once the L2 gives each 4472 / 132 B/cycle.
-    assert path_cycles(H100, alone, 132, 64) == -(-6400 * 132 // 4472)
+    # With 132 SMs at once the L2 gives each 1 / 132 of what it has.
+    narrow = load_machine("h100_sxm", {"l2_bytes_per_cycle": "4472 B/cycle"})
+    assert path_cycles(narrow, alone, 132, 64) == -(-6400 * 132 // 4472)
     # All of it from the HBM: 3.01e12 / 1.83e9 B/cycle for the whole GPU.
     cold = Transfer(6400, 1, 1, 1)
     assert path_cycles(H100, cold, 132, 64) == hbm_cycles(H100, cold, 132) == -(-6400 * 132 * 183 // 301_000)
