@@ -6,7 +6,7 @@ from gpu_model.asked import Asked
 from gpu_model.loader import loader_named, loaders_there, usable_loaders
 from gpu_model.machine import Machine
 from gpu_model.options import Options
-from gpu_model.schedule import cluster_sizes, dma_warp_counts, schedule_named, tried
+from gpu_model.schedule import cluster_sizes, detour, dma_warp_counts, schedule_named, tried
 from gpu_model.smem_layout import can_write, check_layout
 from patterns.errors import UserError
 
@@ -26,7 +26,13 @@ def able(asked: Asked, machine: Machine) -> tuple[str, ...]:
         told = {"loader": asked.fixed.loader, "layout": asked.fixed.layout, "cluster": asked.fixed.cluster}
         fixed = ", ".join(f"{option} {value}" for option, value in told.items() if value)
         raise UserError(f"{asked.what}: none of {', '.join(names)} can have {fixed} on {machine.name}; name a schedule")
-    return can
+    return can if asked.fixed.loader else _by_the_shortest_way(can, machine)
+
+
+def _by_the_shortest_way(names: tuple[str, ...], machine: Machine) -> tuple[str, ...]:
+    """Of these, those whose usual loader takes the fewest levels: libraries use the way that their GPU shortens."""
+    shortest = min((detour(name, machine) for name in names), default=0)
+    return tuple(name for name in names if detour(name, machine) == shortest)
 
 
 def _can(fixed: Options, name: str, machine: Machine) -> bool:

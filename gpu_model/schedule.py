@@ -164,16 +164,11 @@ def tried(name: str, job: Job, machine: Machine) -> tuple[str, ...]:
     if name != AUTO and job in schedule_named(name).SERVES:
         return (name,)
     every = (other for other in modules(SCHEDULES) if job in schedule_named(other).SERVES)
-    able = tuple(other for other in every if schedule_named(other).AUTO and runs(other, machine))
-    shortest = min((_detour(other, machine) for other in able), default=0)
-    return tuple(other for other in able if _detour(other, machine) == shortest)
+    return tuple(other for other in every if schedule_named(other).AUTO and runs(other, machine))
 
 
-def _detour(name: str, machine: Machine) -> int:
-    """Levels that a schedule's bytes pass on their way: libraries use the way that their GPU shortens.
-
-    With another loader than its usual one a schedule is for who names it.
-    """
+def detour(name: str, machine: Machine) -> int:
+    """Levels that a schedule's bytes pass by its usual loader; LONGEST where the machine lacks that."""
     usual = schedule_named(name).LOADERS[0]
     there = loaders_there((usual,), machine)
     return len(loader_named(usual).THROUGH) if there else LONGEST
