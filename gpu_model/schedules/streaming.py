@@ -51,8 +51,10 @@ def predict(work: Work, choice: Choice, machine: Machine) -> int:
     loaded = sum(wave.tiles * work.steps * wave.load.cycles for wave in work.waves)
     shared = loaded + stored if first.unit == last.unit else 0
     end = step + work.finish_cycles + last.cycles
-    stream = max(fed_cycles(work, issue) + end, first.cycles + used + last.cycles, first.cycles + stored, shared)
-    return machine.kernel_ramp_cycles + issue + work.latency_cycles + stream + machine.kernel_drain_cycles
+    stream = max(fed_cycles(work, issue) + end, first.cycles + used + last.cycles, first.cycles + stored)
+    # On one unit, loads of later tiles and stores of earlier ones fill each other's waits.
+    busy = max(work.latency_cycles + stream, shared)
+    return machine.kernel_ramp_cycles + issue + busy + machine.kernel_drain_cycles
 
 
 def program(work: Work, choice: Choice, machine: Machine) -> Program:

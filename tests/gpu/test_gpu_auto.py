@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import pairwise
+from random import Random
 from time import process_time
 
 import pytest
@@ -9,9 +13,10 @@ import pytest
 from gpu_model import load_machine, lower, machine_names
 from gpu_model.asked import Ask
 from gpu_model.fusion import auto
-from gpu_model.legal import Grouping, separate
+from gpu_model.legal import Group, Grouping, separate
+from gpu_model.partition import cheapest
 from gpu_model.policy import policy_named
-from gpu_model.worth import Worths, sort_of
+from gpu_model.worth import Worth, Worths, sort_of
 from patterns.graph import Graph
 from patterns.library import graph_names, workload
 from patterns.plan import Plan
@@ -44,9 +49,8 @@ def reason(plan: Plan, *nodes: str) -> str:
     return found[0]
 
 
-@pytest.mark.parametrize("machine", machine_names())
+@pytest.mark.parametrize(("machine", "host"), [*((name, 0) for name in machine_names()), ("h100_sxm", HOST_CYCLES)])
 @pytest.mark.parametrize("name", graph_names())
-@pytest.mark.parametrize("host", [0, HOST_CYCLES])
 def test_auto_is_never_slower(name: str, machine: str, host: int) -> None:
     graph = workload(name)
     for block in range(len(graph.blocks)):
@@ -129,6 +133,37 @@ nodes:
     sorts = {name: sort_of(graph, alone.of[name]) for name in "abcdef"}
     assert sorts["a"] == sorts["b"]
     assert len(set(sorts.values())) == 5
+    assert sort_of(graph, alone.of["a"], kept={"x"}) != sorts["b"]
+
+
+@dataclass
+class Priced(Worths):
+    """Worths that are given, by the names of a kernel's nodes."""
+
+    prices: dict[tuple[str, ...], int] = field(default_factory=dict)
+
+    def of(self, group: Group) -> Worth:
+        return Worth(self.prices[group.names])
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_cut_of_a_chain_is_the_cheapest_of_all(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    nodes = "\n".join(f"  y{i}: {{kind: map, fn: exp, reads: [{f'y{i - 1}' if i else 'x'}]}}" for i in range(7))
+    graph = parse(
+        f"name: chain\nextents: {{n: 64}}\ntensors:\n  x: {{dims: [n], dtype: bf16, role: input}}\nnodes:\n{nodes}"
+    )
+    alone = separate(graph, graph.blocks[0], Ask(H100))
+    names = [node.name for node in alone.nodes]
+    random = Random(seed)
+    prices = {tuple(names[a:b]): random.randint(1, 100) for a in range(7) for b in range(a + 1, 8)}
+    monkeypatch.setattr("gpu_model.partition.HOPELESS", Fraction(1, 1000))  # nothing is given up early
+    cut = cheapest(alone.nodes, [alone], Priced(alone, prices=prices), lambda worth: worth.device_ps)
+    every = (
+        [0, *(at for at in range(1, 7) if cuts >> (at - 1) & 1), 7]  # every set of places to cut at
+        for cuts in range(2**6)
+    )
+    least = min(sum(prices[tuple(names[a:b])] for a, b in pairwise(ends)) for ends in every)
+    assert sum(prices[group.names] for group in cut.groups()) == least
 
 
 NORMS = """

@@ -5,7 +5,12 @@ from __future__ import annotations
 import pytest
 
 from gpu_model import load_machine, lower
+from gpu_model.asked import Ask
+from gpu_model.call import programs_of
 from gpu_model.cuts import Cut, price_cut
+from gpu_model.layout import lay_out
+from gpu_model.legal import separate
+from gpu_model.policy import policy_named
 from gpu_model.smallest import row_clusters
 from gpu_model.space import Space, spaces_of
 from patterns.evaluate import evaluate, random_arrays
@@ -73,3 +78,13 @@ def test_a_shared_row_gives_the_numbers_of_the_graph() -> None:
     arrays = random_arrays(graph, 1, 1)
     expected, got = evaluate(graph, arrays, 1), execute(lower(graph, H100), arrays)
     assert all(abs(got[name] - array).max() < 1e-9 for name, array in expected.items())
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(1, 4096), (512, 4096), (4096, 4096), (32768, 256), (1024, 131072)])
+def test_predictions_of_rows_are_near_what_is_simulated(rows: int, columns: int) -> None:
+    graph = softmax(rows, columns)
+    ask = Ask(H100)
+    (group,) = policy_named("library").fuse(separate(graph, graph.blocks[0], ask)).groups()
+    laid_out = lay_out(graph, graph.blocks[0], group, ask)
+    ((program, _),) = programs_of("rows", laid_out.chosen, laid_out.combine)
+    assert laid_out.predicted_cycles == pytest.approx(simulate(program, spans=False).total_cycles, rel=0.02)
