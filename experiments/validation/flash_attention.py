@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 GPU = "h100_sxm"
 # The clock of the papers' runs, whatever the tensor cores draw.
-FIXED_CLOCK = (("clock_hz", "1.83 GHz"),)
+FIXED_CLOCK = (("clock_hz", "1.83 GHz"), ("boost_clock_hz", "1.83 GHz"), ("clock_droop_share", "0"))
 BOOST = "boost"
 
 
