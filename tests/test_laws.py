@@ -15,12 +15,13 @@ from hypothesis import strategies as st
 
 import gpu_model
 import rdu_model
-from patterns.count import compulsory, graph_demand, node_demand
+from patterns.count import compulsory, node_demand
 from patterns.errors import Deadlock, UserError
 from patterns.evaluate import evaluate, random_arrays
 from patterns.execute import execute
 from patterns.graph import Graph
 from patterns.kind import has
+from patterns.needed import needed_demand
 from patterns.pipeline.bounds import lower_bound
 from patterns.pipeline.overlap import account
 from patterns.pipeline.simulate import simulate
@@ -126,8 +127,8 @@ def total(plan: Plan, resource: Resource) -> int:
 
 
 def check_work(plan: Plan) -> None:
-    """Nothing is left out: work is at least the graph's, and bytes at least those that must move."""
-    demand = graph_demand(plan.graph)
+    """Nothing is left out: work is at least what the graph needs, and bytes at least those that must move."""
+    demand = needed_demand(plan.graph)
     assert total(plan, "matrix_flops") >= demand.matrix_flops
     assert total(plan, "vector_ops") >= demand.vector_ops
     assert total(plan, "special_ops") >= demand.special_ops
