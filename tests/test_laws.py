@@ -161,9 +161,7 @@ def check_counts(plans: list[Plan]) -> None:
     together are no nodes' own.
     """
     blocks = plans[0].graph.block_named
-    launches = [
-        sum(call.count for call in plan.calls if not call.combines) for plan in plans if plan.mode != "auto"
-    ]
+    launches = [sum(c.count for c in plan.calls if not c.combines) for plan in plans if plan.mode != "auto"]
     assert launches[0] == sum(block.count * len(block.nodes) for block in blocks.values())
     assert launches == sorted(launches, reverse=True)
     for plan in plans:
