@@ -1,7 +1,7 @@
 """Attention without a producer: warpgroups load for themselves, and compute scores of the next block under a softmax.
 
-All warpgroups meet once a block, when its keys and the values before are used up; then the first issues the loads that
-take their place (FlashAttention-3 without warp specialisation, arXiv 2407.08608, table 2).
+All warpgroups meet when the keys of a block are used up, and when its values are; then the first issues the load that
+takes their place (FlashAttention-3 without warp specialisation, arXiv 2407.08608, table 2).
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def predict(work: Work, choice: Choice, machine: Machine) -> int:
     """In step: the softmaxes of all warpgroups beside scores, then the sums of all, and what meeting takes."""
     blocks = blocks_of(work, choice, machine, overlaps=True)
     around = 2 * (machine.barrier_cycles + half_issue(work, choice, machine)) + machine.mma_latency_cycles
-    around += machine.turn_cycles if choice.warpgroups > 1 else 0
+    around += 2 * machine.turn_cycles if choice.warpgroups > 1 else 0
     softmax = max(sum(block.softmax[at].cycles for block in blocks) for at in range(len(blocks[0].softmax)))
     softmax = max(softmax, max(block.softmax_cycles for block in blocks))
     chain = softmax + max(block.values.cycles for block in blocks)
@@ -87,9 +87,10 @@ def _script(work: Work, choice: Choice, machine: Machine, block: Block, part: in
 
 
 def _tile(work: Work, wave: Wave, choice: Choice, machine: Machine, block: Block, part: int) -> tuple[Op, ...]:
-    """Rings are full when the steps begin, but for one slot of values; each step fills what is used up."""
+    """Rings are full when the steps begin; each step fills what it has used up, as long as there is more to come."""
     steps, parts = work.steps_of(wave), choice.warpgroups
     keys, values = (load_into(ring, work, wave, machine, choice) if part == 0 else () for ring in (KEYS, VALUES))
+    queries = load_queries(work, wave, machine, choice) if part == 0 else ()
     scores = (*take(KEYS, part, work, machine), *start(block.scores, SCORES, machine))
     ready = (Finish(SCORES), *give(KEYS, part, work), *meet(parts, machine))
     use = (
@@ -97,14 +98,11 @@ def _tile(work: Work, wave: Wave, choice: Choice, machine: Machine, block: Block
         *take(VALUES, part, work, machine),
         *multiply(block.values, SUMS, machine),
         *give(VALUES, part, work),
+        *meet(parts, machine),
     )
     ahead = min(choice.slots, steps)
-    more, less = steps - ahead, min(1, steps - ahead + 1)
-    less = min(less, steps - 1)
-    queries = load_queries(work, wave, machine, choice) if part == 0 else ()
-    begin = queries + begin_tile(part, work, machine)
-    begin += loop(ahead - less, keys + values, "prologue") + loop(less, keys, "prologue") + scores
-    both = loop(min(more, steps - 1), ready + keys + values + scores + use, "steps")
-    one = loop(less, ready + values + scores + use, "step")
-    rest = loop(steps - 1 - min(more, steps - 1) - less, ready + scores + use, "last steps")
-    return begin + both + one + rest + ready + give(QUERIES, part, work) + use
+    more = min(steps - ahead, steps - 1)
+    begin = queries + loop(ahead, keys + values, "prologue") + begin_tile(part, work, machine) + scores
+    loading = loop(more, ready + keys + scores + use + values, "steps")
+    rest = loop(steps - 1 - more, ready + scores + use, "last steps")
+    return begin + loading + rest + ready + give(QUERIES, part, work) + use

@@ -108,7 +108,7 @@ def _tile(work: Work, wave: Wave, choice: Choice, machine: Machine, block: Block
     step = (*scores, *take(VALUES, part, work, machine), *keys, *sums)
     last = (*scores, *take(VALUES, part, work, machine), *sums)
     queries = load_queries(work, wave, machine, choice) if part == 0 else ()
-    begin = queries + take(QUERIES, part, work, machine) + keys
+    begin = queries + keys + take(QUERIES, part, work, machine)
     return begin + loop(work.steps_of(wave) - 1, step, "steps") + last + give(QUERIES, part, work)
 
 

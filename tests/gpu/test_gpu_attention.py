@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -17,10 +18,11 @@ from gpu_model.options import Options
 from gpu_model.policy import kernels, policy_named
 from gpu_model.schedule import schedule_named
 from gpu_model.space import Space, spaces_of
-from gpu_model.work import Choice
+from gpu_model.work import Choice, Use, Wave, Work
 from patterns.errors import DoesNotFit, UserError
 from patterns.graph import Graph
 from patterns.library import workload
+from patterns.pipeline.listing import listing
 from patterns.pipeline.simulate import simulate
 from patterns.plan import Call, Tile
 from patterns.summarize import summarize
@@ -222,3 +224,29 @@ def test_flash_attention_2_says_where_the_rest_went() -> None:
     assert parts["speed_of_light"] < 0.45
     assert parts["below_peak"] > 0.4
     assert sum(parts.values()) == pytest.approx(1)
+
+
+# A tile of 128 queries and 8 blocks of 128 keys on the lecture's SM, with what real machines add.
+PRODUCT = Use("tc", 1024, "mma")
+SHOWN = Work(
+    name="attention",
+    waves=(Wave(2, Use("load", 1024, "load"), Use("store", 512, "store"), held=Use("load", 512, "queries")),),
+    steps=8,
+    slot_bytes=65_536,
+    step=(
+        Use("tc", 1024, "mma"),
+        Use("special", 1024, "special"),
+        Use("vector", 512, "vector"),
+        Use("tc", 1024, "mma"),
+    ),
+    finish=(Use("vector", 256, "convert"),),
+    latency_cycles=700,
+    row_blocks=2,
+)
+COSTLY = replace(LECTURE, mma_port_stalls=0.5, mma_latency_cycles=100, turn_cycles=20, tile_start_cycles=500)
+
+
+@pytest.mark.parametrize("name", HOPPER)
+def test_a_listing_is_as_it_was_read(name: str, golden: Callable[[str, str], None]) -> None:
+    loader = schedule_named(name).LOADERS[0]
+    golden(f"gpu_listing_{name}.txt", listing(schedule_named(name).program(SHOWN, Choice(2, loader, 2), COSTLY)))
