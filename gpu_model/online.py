@@ -29,8 +29,9 @@ from patterns.kind import has
 from patterns.needed import function_of, masks
 from patterns.online import Partial, partials
 
-# Keys of a block that tuned kernels are compiled for, whatever the context is (FlashAttention-3: 80 to 192).
-SHORT_BLOCK = 128
+# Keys of a block that tuned kernels are compiled for, whatever the context is, and the head dim up to which they are as
+# many; fewer for wider heads (FlashAttention-3: 80 to 192).
+SHORT_BLOCK, SHORT_BLOCK_DIM = 128, 128
 # Tiles up to which every one is given to an SM; of more, SMs differ by less than a tile.
 COUNTED_TILES = 1024
 # Different tiles of one SM that a Program shows; of more, it shows their mean.
@@ -71,8 +72,9 @@ class Online:
     @cached_property
     def columns(self) -> int:
         """Columns of the scores in one step. A context that is shorter than a block is padded to one."""
-        columns = self._points(self.last.inner)
-        return columns if self.cut.steps else max(SHORT_BLOCK, columns)
+        columns, wide = self._points(self.last.inner), self._points(self.last.columns)
+        block = SHORT_BLOCK * SHORT_BLOCK_DIM // max(SHORT_BLOCK_DIM, wide)
+        return columns if self.cut.steps else max(block, columns)
 
     @cached_property
     def scores(self) -> int:

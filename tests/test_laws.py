@@ -129,9 +129,8 @@ def total(plan: Plan, resource: Resource) -> int:
 def check_work(plan: Plan) -> None:
     """Nothing is left out: work is at least what the graph needs, and bytes at least those that must move."""
     demand = needed_demand(plan.graph)
-    assert total(plan, "matrix_flops") >= demand.matrix_flops
-    assert total(plan, "vector_ops") >= demand.vector_ops
-    assert total(plan, "special_ops") >= demand.special_ops
+    for resource in ("matrix_flops", "vector_ops", "special_ops"):
+        assert total(plan, resource) >= getattr(demand, resource)
     hbm = sum(dict(call.traffic).get("hbm", 0) * call.count for call in plan.calls)
     assert total(plan, "hbm_bytes") == hbm >= compulsory(plan.graph).total_bytes
     if plan.mode in ("pattern", "unfused"):
