@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from gpu_model import Machine, load_machine
-from gpu_model.hiding import Hidden, hidden
-from gpu_model.occupancy import WARPGROUP, Kernel, Occupancy, occupancy, waves
+from gpu_model.occupancy.hiding import Hidden, hidden
+from gpu_model.occupancy.limits import WARPGROUP, Kernel, Occupancy, occupancy, waves
+from gpu_model.occupancy.register_plan import RegisterPlan, register_plan
+from gpu_model.occupancy.tile_cta import Tile, TileCta, tile_cta
 from gpu_model.options import Options
-from gpu_model.register_plan import RegisterPlan, register_plan
-from gpu_model.tile_cta import Tile, TileCta, tile_cta
 from patterns.errors import UserError
 from patterns.units import dimension_of, parse_quantity
 

@@ -11,7 +11,7 @@ from gpu_model.cuts import PARTIAL_BYTES, Amounts, Cut
 from gpu_model.exchange import sent_bytes
 from gpu_model.legal import Group
 from gpu_model.machine import Machine
-from gpu_model.resident import program
+from gpu_model.occupancy.resident import program
 from gpu_model.schedule import STREAMING, matrix_reach, partial_tiles, schedule_named
 from gpu_model.smem_layout import USUAL
 from gpu_model.traffic import Moved

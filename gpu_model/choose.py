@@ -13,8 +13,8 @@ from gpu_model.fit import misfit, most_slots
 from gpu_model.kernel_work import work_alone, work_under
 from gpu_model.loader import is_multicast
 from gpu_model.machine import Machine
+from gpu_model.occupancy.resident import predicted, with_ctas
 from gpu_model.options import Options
-from gpu_model.resident import predicted, with_ctas
 from gpu_model.running import loaded, loaded_clock_hz, started
 from gpu_model.schedule import (
     AUTO,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from gpu_model.loader import is_staged
 from gpu_model.machine import Machine
-from gpu_model.occupancy import (
+from gpu_model.occupancy.limits import (
     WARP,
     WARPGROUP,
     Kernel,
@@ -14,7 +14,7 @@ from gpu_model.occupancy import (
     most_registers,
     occupancy,
 )
-from gpu_model.register_plan import (
+from gpu_model.occupancy.register_plan import (
     PRODUCER_REGISTERS,
     SETMAXNREG_STEP,
     even_registers,

@@ -7,14 +7,14 @@ from math import ceil
 
 from gpu_model.asked import Asked
 from gpu_model.assign import work_of
+from gpu_model.attention.work import in_grid_order, work_of_online
 from gpu_model.cluster import cluster_ctas, in_cluster
 from gpu_model.cuts import Priced, row_bytes
 from gpu_model.machine import Machine
-from gpu_model.online import in_grid_order, work_of_online
 from gpu_model.schedule import by_tasks, longest_first, schedule_named, splits_shared
 from gpu_model.smem_layout import layout_named, padding_bytes
 from gpu_model.traffic import Moved
-from gpu_model.warp_tasks import with_tasks
+from gpu_model.warps.tasks import with_tasks
 from gpu_model.work import Work
 from patterns.units import exact
 

@@ -13,14 +13,14 @@ from gpu_model.launch import launch_named
 from gpu_model.layout import lay_out
 from gpu_model.legal import Group
 from gpu_model.machine import Machine
+from gpu_model.megakernel.tasks import page_misfit
+from gpu_model.megakernel.together import Part, one_call
 from gpu_model.operand_types import converted
 from gpu_model.options import options_of
 from gpu_model.policy import Policy, kernels, policy_named, together
 from gpu_model.rates import rates
 from gpu_model.recent import recent
 from gpu_model.schedule import AUTO
-from gpu_model.tasks import page_misfit
-from gpu_model.together import Part, one_call
 from patterns.errors import DoesNotFit, UserError
 from patterns.graph import Block, Graph
 from patterns.plan import Call, LaunchCost, Plan

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gpu_model.machine import Machine
-from gpu_model.occupancy import WARP, WARPGROUP, most_registers
+from gpu_model.occupancy.limits import WARP, WARPGROUP, most_registers
+from gpu_model.occupancy.tmem import LANES
 from gpu_model.space import Space
-from gpu_model.tmem import LANES
 
 # CTAs of a cluster that share a row: powers of two up to 16, which Hopper allows beyond the portable 8. Rows under
 # 32 KiB are not shared: two of them are in flight on every SM anyway.

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from itertools import product as every
 
 from gpu_model.asked import Asked
+from gpu_model.attention.work import price_online
 from gpu_model.cuts import Cut, Priced, price_cut
 from gpu_model.machine import Machine
-from gpu_model.online import price_online
 from gpu_model.smallest import row_clusters
 from gpu_model.space import Space, cut, steps_of
 from patterns.dtypes import dtype_bytes

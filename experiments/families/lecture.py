@@ -21,7 +21,7 @@ PART: Literal[""] = ""
 
 def rows(tables: Tables) -> Sequence[Row]:
     """A row a run."""
-    from gpu_model.lecture import MACHINE
+    from gpu_model.lecture.gemm import MACHINE
 
     return [
         Row(
@@ -40,8 +40,8 @@ def rows(tables: Tables) -> Sequence[Row]:
 
 def total_cycles(name: str, machine: Machine) -> float:
     """Cycles of the run of that name. It sets parameters of the lecture's SM by itself. Raises UnknownName."""
-    from gpu_model.lecture import LectureRun, lecture_runs
-    from gpu_model.lecture_attention import AttentionRun, attention_runs
+    from gpu_model.lecture.attention import AttentionRun, attention_runs
+    from gpu_model.lecture.gemm import LectureRun, lecture_runs
     from patterns.errors import UnknownName
 
     every: tuple[LectureRun | AttentionRun, ...] = (*lecture_runs(), *attention_runs())

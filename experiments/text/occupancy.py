@@ -12,10 +12,10 @@ from experiments.text.table import Column, Table
 
 if TYPE_CHECKING:
     from experiments.occupancy import Answer, Waves
-    from gpu_model.hiding import Hidden
-    from gpu_model.occupancy import Occupancy
-    from gpu_model.register_plan import RegisterPlan
-    from gpu_model.tile_cta import TileCta
+    from gpu_model.occupancy.hiding import Hidden
+    from gpu_model.occupancy.limits import Occupancy
+    from gpu_model.occupancy.register_plan import RegisterPlan
+    from gpu_model.occupancy.tile_cta import TileCta
 
 KIB = 1024
 
@@ -50,7 +50,7 @@ def limits_table(found: Answer) -> Table:
 
 def taken_of(found: Answer) -> list[tuple[str, str, str]]:
     """(limit, what a CTA takes, what an SM has) in words, allocation rounded up as the hardware does."""
-    from gpu_model.occupancy import allocated_registers, allocated_smem, allocated_tmem
+    from gpu_model.occupancy.limits import allocated_registers, allocated_smem, allocated_tmem
 
     machine, kernel = found.machine, found.occupancy.kernel
     of_cta = allocated_registers(machine, kernel.registers) * kernel.warps

@@ -6,7 +6,8 @@ for each other (FlashAttention-3, arXiv 2407.08608, sections 3.2 and 3.3).
 
 from __future__ import annotations
 
-from gpu_model.attention import (
+from gpu_model.attention.pace import Pace, predicted
+from gpu_model.attention.scripts import (
     KEYS,
     QUERIES,
     SCORES,
@@ -25,7 +26,6 @@ from gpu_model.attention import (
     take,
     two_or_more,
 )
-from gpu_model.attention_pace import Pace, predicted
 from gpu_model.machine import Machine
 from gpu_model.roles import loop, needed
 from gpu_model.schedule import Job

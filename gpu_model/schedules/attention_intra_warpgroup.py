@@ -6,7 +6,8 @@ takes their place (FlashAttention-3 without warp specialisation, arXiv 2407.0860
 
 from __future__ import annotations
 
-from gpu_model.attention import (
+from gpu_model.attention.pace import Pace, predicted
+from gpu_model.attention.scripts import (
     KEYS,
     QUERIES,
     SCORES,
@@ -30,7 +31,6 @@ from gpu_model.attention import (
     two_or_more,
     uniform_of,
 )
-from gpu_model.attention_pace import Pace, predicted
 from gpu_model.machine import Machine
 from gpu_model.roles import loop, needed
 from gpu_model.schedule import Job

@@ -5,7 +5,8 @@ Warpgroups have rows of their own and do not wait for each other: who asks first
 
 from __future__ import annotations
 
-from gpu_model.attention import (
+from gpu_model.attention.pace import Pace, predicted
+from gpu_model.attention.scripts import (
     KEYS,
     QUERIES,
     SCORES,
@@ -24,7 +25,6 @@ from gpu_model.attention import (
     tensor_cycles,
     two_or_more,
 )
-from gpu_model.attention_pace import Pace, predicted
 from gpu_model.machine import Machine
 from gpu_model.roles import loop, needed
 from gpu_model.schedule import Job

@@ -11,7 +11,8 @@ from dataclasses import replace
 from fractions import Fraction
 from math import ceil
 
-from gpu_model.attention import (
+from gpu_model.attention.pace import busy_cycles
+from gpu_model.attention.scripts import (
     KEYS,
     QUERIES,
     VALUES,
@@ -24,12 +25,11 @@ from gpu_model.attention import (
     take,
     two_or_more,
 )
-from gpu_model.attention_pace import busy_cycles
 from gpu_model.machine import Machine
-from gpu_model.occupancy import WARPGROUP
+from gpu_model.occupancy.limits import WARPGROUP
+from gpu_model.occupancy.tmem import LANES, epilogue_registers, issued
 from gpu_model.roles import assemble, drain, hand_over, loop, needed, ramp
 from gpu_model.schedule import Job
-from gpu_model.tmem import LANES, epilogue_registers, issued
 from gpu_model.work import Choice, CtaDemand, RoleDemand, Use, Work
 from patterns.pipeline.program import Channel, Program, Role
 from patterns.pipeline.script import Acquire, Commit, Effect, Fill, Free, Op, Release, Wait

@@ -10,7 +10,7 @@ from __future__ import annotations
 from gpu_model.fit import ring_bytes
 from gpu_model.loader import loader_named
 from gpu_model.machine import Machine
-from gpu_model.occupancy import WARP, WARPGROUP
+from gpu_model.occupancy.limits import WARP, WARPGROUP
 from gpu_model.price import issue_cycles
 from gpu_model.roles import (
     assemble,

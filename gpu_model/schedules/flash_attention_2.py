@@ -10,7 +10,8 @@ from dataclasses import replace
 from fractions import Fraction
 from math import ceil
 
-from gpu_model.attention import (
+from gpu_model.attention.pace import Pace, predicted
+from gpu_model.attention.scripts import (
     KEYS,
     QUERIES,
     VALUES,
@@ -26,7 +27,6 @@ from gpu_model.attention import (
     take,
     uniform_of,
 )
-from gpu_model.attention_pace import Pace, predicted
 from gpu_model.machine import Machine
 from gpu_model.roles import loop, needed
 from gpu_model.schedule import Job

@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 from gpu_model.machine import Machine
-from gpu_model.occupancy import WARP, WARPGROUP
+from gpu_model.occupancy.limits import WARP, WARPGROUP
 from gpu_model.roles import RING, assemble, drain, fed_cycles, hand_over, load_step, loading_cycles, loop, needed, ramp
 from gpu_model.schedule import Job
-from gpu_model.warps import Assignment, assign_tasks, exchange_cycles, lanes_of, registers_of
+from gpu_model.warps.assignment import Assignment, assign_tasks, exchange_cycles, lanes_of, registers_of
 from gpu_model.work import Choice, CtaDemand, RoleDemand, Task, Use, Wave, Work
 from patterns.pipeline.program import Channel, Program, Role
 from patterns.pipeline.script import Acquire, Commit, Op, Release, Wait

@@ -8,7 +8,15 @@ from __future__ import annotations
 
 from gpu_model.fit import ring_bytes
 from gpu_model.machine import Machine
-from gpu_model.occupancy import WARPGROUP
+from gpu_model.occupancy.limits import WARPGROUP
+from gpu_model.occupancy.tmem import (
+    ACCUMULATORS,
+    allocated_columns,
+    epilogue_registers,
+    issued,
+    multiplied,
+    results_held,
+)
 from gpu_model.roles import (
     RING,
     assemble,
@@ -22,7 +30,6 @@ from gpu_model.roles import (
     ramp,
 )
 from gpu_model.schedule import Job
-from gpu_model.tmem import ACCUMULATORS, allocated_columns, epilogue_registers, issued, multiplied, results_held
 from gpu_model.work import Choice, CtaDemand, RoleDemand, Work
 from patterns.pipeline.program import Channel, Program, Role
 from patterns.pipeline.script import Acquire, Fill, Free, Op, Release, Wait

@@ -10,10 +10,10 @@ import pytest
 
 from gpu_model import load_machine, lower
 from gpu_model.asked import Ask, Asked
-from gpu_model.attention import blocks_of, tensor_cycles
+from gpu_model.attention.scripts import blocks_of, tensor_cycles
+from gpu_model.attention.work import Online, busiest, kept_steps, price_online
 from gpu_model.combine import choose_parts
 from gpu_model.cuts import Cut
-from gpu_model.online import Online, busiest, kept_steps, price_online
 from gpu_model.options import Options
 from gpu_model.policy import kernels, policy_named
 from gpu_model.schedule import schedule_named

@@ -11,9 +11,9 @@ from dataclasses import replace
 import pytest
 
 from gpu_model import load_machine, lower
+from gpu_model.occupancy.tmem import allocated_columns, results_held
 from gpu_model.price import mma
 from gpu_model.schedule import schedule_named
-from gpu_model.tmem import allocated_columns, results_held
 from gpu_model.work import Choice, Use, Wave, Work
 from patterns.errors import DoesNotFit, UserError
 from patterns.library import workload

@@ -11,9 +11,9 @@ from dataclasses import replace
 import pytest
 
 from gpu_model import load_machine, lower
-from gpu_model.occupancy import waves
+from gpu_model.occupancy.limits import waves
+from gpu_model.occupancy.tile_cta import Tile, tile_cta
 from gpu_model.options import Options
-from gpu_model.tile_cta import Tile, tile_cta
 from patterns.errors import DoesNotFit
 from patterns.library import workload
 from patterns.pipeline.simulate import simulate

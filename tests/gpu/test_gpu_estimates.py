@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from gpu_model import estimates, load_machine
-from gpu_model.lecture import LATENCIES, STAGES, lecture_runs
-from gpu_model.occupancy import WARPGROUP
-from gpu_model.register_plan import consumer_registers, even_registers
+from gpu_model import load_machine
+from gpu_model.lecture import estimates
+from gpu_model.lecture.gemm import LATENCIES, STAGES, lecture_runs
+from gpu_model.occupancy.limits import WARPGROUP
+from gpu_model.occupancy.register_plan import consumer_registers, even_registers
 from patterns.errors import UserError
 
 SM = load_machine("lecture_sm")

@@ -8,7 +8,7 @@ import pytest
 
 from gpu_model import load_machine, lower
 from gpu_model.fit import kernel_of, misfit, resident
-from gpu_model.occupancy import Kernel
+from gpu_model.occupancy.limits import Kernel
 from gpu_model.work import Choice, CtaDemand, RoleDemand, Use, Wave, Work
 from patterns.errors import DoesNotFit
 from patterns.library import workload

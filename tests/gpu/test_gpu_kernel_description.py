@@ -12,8 +12,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gpu_model import kernel_description, load_machine, lower
-from gpu_model.kernel_description import (
+from gpu_model import load_machine, lower
+from gpu_model.authoring import description
+from gpu_model.authoring.description import (
     ArriveFinished,
     ConsumerArgs,
     Expect,
@@ -31,8 +32,8 @@ from gpu_model.kernel_description import (
     TileOp,
     TileRef,
 )
-from gpu_model.kernel_numpy import run_kernel
-from gpu_model.kernel_program import kernel_demand, kernel_plan, safe_stages
+from gpu_model.authoring.on_arrays import run_kernel
+from gpu_model.authoring.program import kernel_demand, kernel_plan, safe_stages
 from patterns.errors import DoesNotFit, UserError
 from patterns.evaluate import evaluate, random_arrays
 from patterns.execute import execute
@@ -248,8 +249,8 @@ def test_what_does_not_fit_is_refused() -> None:
 
 
 def test_the_example_of_the_docstring_is_this_kernel() -> None:
-    lines = (kernel_description.__doc__ or "").splitlines()
+    lines = (description.__doc__ or "").splitlines()
     example = textwrap.dedent("\n".join(line for line in lines if line.startswith("    ") or not line))
-    names = {**vars(kernel_description), "kernel_plan": kernel_plan, "workload": workload, "load_machine": load_machine}
+    names = {**vars(description), "kernel_plan": kernel_plan, "workload": workload, "load_machine": load_machine}
     exec(example, names)
     assert names["plan"].calls[0].program == kernel_plan(MATMUL, workload("gemm"), H100).calls[0].program

@@ -10,7 +10,7 @@ from __future__ import annotations
 import pytest
 
 from gpu_model import load_machine, lower
-from gpu_model.lecture import lecture_run, lecture_runs
+from gpu_model.lecture.gemm import lecture_run, lecture_runs
 from patterns.library import workload
 from patterns.pipeline.simulate import simulate
 from patterns.pipeline.text import Glyph, first_letter, text_timeline

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from gpu_model.lecture_attention import SPECIAL, TENSOR_CORE, attention_run, attention_runs
+from gpu_model.lecture.attention import SPECIAL, TENSOR_CORE, attention_run, attention_runs
 from patterns.pipeline.program import Program, Unit
 from patterns.pipeline.script import Arrive, Await, Loop, Op, Run
 from patterns.pipeline.simulate import simulate

@@ -10,7 +10,7 @@ import pytest
 
 from gpu_model import load_machine, lower, machine_names
 from gpu_model.machine import Machine
-from gpu_model.tasks import PAGE_BYTES, page_slots
+from gpu_model.megakernel.tasks import PAGE_BYTES, page_slots
 from patterns.count import compulsory
 from patterns.errors import DoesNotFit
 from patterns.evaluate import evaluate, random_arrays

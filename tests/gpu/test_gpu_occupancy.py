@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpu_model import load_machine
-from gpu_model.occupancy import (
+from gpu_model.occupancy.limits import (
     Kernel,
     allocated_tmem,
     most_registers,

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpu_model import load_machine
-from gpu_model.occupancy import most_registers
-from gpu_model.register_plan import (
+from gpu_model.occupancy.limits import most_registers
+from gpu_model.occupancy.register_plan import (
     check_setmaxnreg,
     consumer_registers,
     even_registers,

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpu_model import load_machine, lower
-from gpu_model.hiding import hidden
+from gpu_model.occupancy.hiding import hidden
+from gpu_model.occupancy.resident import predicted, program, shares
+from gpu_model.occupancy.tile_cta import Tile, tile_cta
 from gpu_model.options import Options
-from gpu_model.resident import predicted, program, shares
 from gpu_model.schedule import schedule_named
-from gpu_model.tile_cta import Tile, tile_cta
 from gpu_model.work import Choice, Use, Wave, Work
 from patterns.errors import DoesNotFit
 from patterns.library import workload

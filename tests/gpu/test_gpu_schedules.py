@@ -10,7 +10,7 @@ from statistics import median
 import pytest
 
 from gpu_model import load_machine, lower
-from gpu_model.lecture import lecture_run
+from gpu_model.lecture.gemm import lecture_run
 from gpu_model.loader import loader_named
 from gpu_model.schedule import schedule_named, tried
 from gpu_model.work import Choice, Use, Wave, Work

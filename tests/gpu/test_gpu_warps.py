@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from gpu_model import load_machine, lower
 from gpu_model.fit import misfit
 from gpu_model.schedule import schedule_named
-from gpu_model.warps import Assignment, assign_tasks, makespan_bound, registers_of
+from gpu_model.warps.assignment import Assignment, assign_tasks, makespan_bound, registers_of
 from gpu_model.work import Choice, Task, Use, Wave, Work
 from patterns.evaluate import evaluate, random_arrays
 from patterns.execute import execute

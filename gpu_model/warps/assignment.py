@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from gpu_model.machine import Machine
-from gpu_model.occupancy import most_registers
+from gpu_model.occupancy.limits import most_registers
 from gpu_model.work import Task
 
 # Steps after which the time between two is known well enough to compare assignments.

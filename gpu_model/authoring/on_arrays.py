@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import singledispatch
 from typing import TYPE_CHECKING
 
-from gpu_model.kernel_description import (
+from gpu_model.authoring.description import (
     WARPGROUP_WARPS,
     ConsumerArgs,
     KernelDescription,

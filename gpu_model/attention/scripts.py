@@ -13,9 +13,9 @@ from math import ceil
 
 from gpu_model.fit import specialized, uniform
 from gpu_model.machine import Machine
+from gpu_model.occupancy.tmem import columns_of
 from gpu_model.price import issue_cycles
 from gpu_model.roles import assemble, drain, hand_over, loop, needed, ramp, rows_of
-from gpu_model.tmem import columns_of
 from gpu_model.work import Choice, CtaDemand, Use, Wave, Work
 from patterns.pipeline.program import Barrier, Channel, Program, Role
 from patterns.pipeline.script import Acquire, Arrive, Await, Finish, Op, Release, Start, Wait, copy

@@ -9,10 +9,8 @@ from gpu_model.applies import served
 from gpu_model.fit import misfit, most_slots, resident
 from gpu_model.loader import loader_named
 from gpu_model.machine import Machine
-from gpu_model.occupancy import WARPGROUP, Occupancy, occupancy
-from gpu_model.options import Options
-from gpu_model.price import Mma, mma
-from gpu_model.register_plan import (
+from gpu_model.occupancy.limits import WARPGROUP, Occupancy, occupancy
+from gpu_model.occupancy.register_plan import (
     MOST_SETMAXNREG,
     SETMAXNREG_STEP,
     RegisterPlan,
@@ -20,6 +18,8 @@ from gpu_model.register_plan import (
     register_plan,
     set_registers,
 )
+from gpu_model.options import Options
+from gpu_model.price import Mma, mma
 from gpu_model.schedule import Schedule, check_schedule, schedule_named
 from gpu_model.smem_layout import USUAL as USUAL_LAYOUT
 from gpu_model.smem_layout import conflict_ways, padding_bytes

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from gpu_model.fit import resident
 from gpu_model.machine import Machine
-from gpu_model.occupancy import WARP
+from gpu_model.occupancy.limits import WARP
 from gpu_model.schedule import Schedule
 from gpu_model.work import Choice, Wave, Work
 from patterns.errors import DoesNotFit

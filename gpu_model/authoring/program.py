@@ -12,9 +12,7 @@ from dataclasses import dataclass, replace
 from functools import singledispatch
 
 from gpu_model.asked import Ask
-from gpu_model.fit import misfit
-from gpu_model.kernel_check import check_description
-from gpu_model.kernel_description import (
+from gpu_model.authoring.description import (
     ArriveFinished,
     Expect,
     KernelDescription,
@@ -26,10 +24,12 @@ from gpu_model.kernel_description import (
     SyncWarpgroup,
     TileOp,
 )
+from gpu_model.authoring.mistakes import check_description
+from gpu_model.fit import misfit
 from gpu_model.layout import lay_out
 from gpu_model.lowering import lower
 from gpu_model.machine import Machine
-from gpu_model.occupancy import WARPGROUP
+from gpu_model.occupancy.limits import WARPGROUP
 from gpu_model.options import options_of
 from gpu_model.policy import kernels, policy_named
 from gpu_model.price import issue_cycles, mma, vector_cycles

@@ -11,8 +11,8 @@ from fractions import Fraction
 from math import ceil
 
 from gpu_model.machine import Machine
-from gpu_model.occupancy import WARPGROUP
-from gpu_model.register_plan import PRODUCER_REGISTERS, consumer_registers, even_registers
+from gpu_model.occupancy.limits import WARPGROUP
+from gpu_model.occupancy.register_plan import PRODUCER_REGISTERS, consumer_registers, even_registers
 from patterns.errors import UserError
 
 REGISTER_BYTES = 4

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from gpu_model.machine import Machine
-from gpu_model.occupancy import allocated_tmem
+from gpu_model.occupancy.limits import allocated_tmem
 from gpu_model.roles import needed
 from gpu_model.work import Use, Work
 from patterns.pipeline.script import Effect, Op, Start

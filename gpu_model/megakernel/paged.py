@@ -12,8 +12,8 @@ from math import ceil
 
 from gpu_model.exchange import hop_cycles
 from gpu_model.machine import Machine
+from gpu_model.megakernel.tasks import INPUT_PAGES, Stream, Task, page_slots
 from gpu_model.roles import assemble, computing, drain, hand_over, loop, needed, ramp
-from gpu_model.tasks import INPUT_PAGES, Stream, Task, page_slots
 from gpu_model.work import Use
 from patterns.pipeline.program import Barrier, Channel, Program, Role
 from patterns.pipeline.script import (

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gpu_model.machine import Machine
-from gpu_model.occupancy import WARP, WARPGROUP, most_registers
+from gpu_model.occupancy.limits import WARP, WARPGROUP, most_registers
 from patterns.errors import UserError
 
 # What setmaxnreg accepts: multiples of 8 in this range, for whole warpgroups (PTX ISA).

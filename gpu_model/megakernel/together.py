@@ -11,8 +11,8 @@ from gpu_model.cuts import Amounts
 from gpu_model.layout import LaidOut
 from gpu_model.legal import Group
 from gpu_model.machine import Machine
-from gpu_model.paged import Body, program
-from gpu_model.tasks import Operator, Task, operators_of, page_misfit, page_slots, task_of
+from gpu_model.megakernel.paged import Body, program
+from gpu_model.megakernel.tasks import Operator, Task, operators_of, page_misfit, page_slots, task_of
 from patterns.count import storage_of
 from patterns.graph import Block, Graph
 from patterns.plan import Call, Level, Nest, Resource, Tiling

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from gpu_model.kernel_description import (
+from gpu_model.authoring.description import (
     WARPGROUP_WARPS,
     ArriveFinished,
     Expect,
@@ -15,8 +15,8 @@ from gpu_model.kernel_description import (
     TileRef,
 )
 from gpu_model.machine import Machine
-from gpu_model.occupancy import WARPGROUP
-from gpu_model.register_plan import check_setmaxnreg
+from gpu_model.occupancy.limits import WARPGROUP
+from gpu_model.occupancy.register_plan import check_setmaxnreg
 from patterns.errors import DoesNotFit, UserError
 
 NEEDS = ("tma", "wgmma", "setmaxnreg")

@@ -7,10 +7,10 @@ from fractions import Fraction
 from math import ceil
 
 from gpu_model.machine import Machine
+from gpu_model.occupancy.resident import program
+from gpu_model.occupancy.tile_cta import TileCta
 from gpu_model.price import vector_cycles
-from gpu_model.resident import program
 from gpu_model.schedule import schedule_named
-from gpu_model.tile_cta import TileCta
 from gpu_model.work import Use, Wave, Work
 from patterns.dtypes import dtype_bytes
 from patterns.pipeline.simulate import simulate

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from gpu_model.attention import Block, half_issue
+from gpu_model.attention.scripts import Block, half_issue
 from gpu_model.machine import Machine
 from gpu_model.work import Choice, Work
 
