@@ -65,7 +65,7 @@ def work_of(
         finish=uses(dearest.finish, machine, used),
         latency_cycles=_latency_cycles(cuts, total, machine, summed=summed),
         accumulators=max(priced.cut.accumulators for priced in cuts),
-        grid=_grid(tiles, dearest, transfers, machine) if len(cut.space.products) == 1 else None,
+        grid=_grid(tiles, dearest, transfers, machine) if cut.space.matrix else None,
         row_blocks=min((mma_of(cut, product, machine).row_blocks for product in cut.space.products), default=1),
         shared_bytes=shared_bytes,
         sharing_tiles=sharing_tiles,

@@ -64,10 +64,10 @@ def best_aims(asked: Asked, aims: Iterable[Targets], machine: Machine, gap_cycle
             bound = _bound(tiles, hbm_bytes, machine) + _combining(shapes, tiles, machine, gap_cycles)
             found[tiles] = bound, targets
     ranked = [targets for _, targets in sorted(found.values(), key=lambda one: one[0])]
-    # What splitting saves is told beside the best that is whole.
-    whole = [targets for targets in ranked[MOST_PRICED:] if targets.parts == 1]
+    # What splitting saves is told beside the best that is whole; there is none where the user fixed a split.
     best = ranked[:MOST_PRICED]
-    return tuple(best if any(targets.parts == 1 for targets in best) else best[:-1] + whole[:1])
+    whole = [] if any(targets.parts == 1 for targets in best) else [t for t in ranked if t.parts == 1][:1]
+    return tuple(best[: MOST_PRICED - len(whole)] + whole)
 
 
 def can_split(asked: Asked) -> bool:

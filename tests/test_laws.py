@@ -201,9 +201,9 @@ def test_any_graph_obeys_the_laws_in_every_way(random: Random) -> None:
 
 TINY: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "gpu": {
-        "smem_bytes_per_cta": ("64 B", "200 B", "2 KiB", "9 KB", "50 KB"),
+        "smem_bytes_per_cta": ("64 B", "200 B", "2 KiB", "9 kB", "50 kB"),
         "sm_count": ("1", "2", "7"),
-        "l2_bytes": ("1 B", "100 B", "3 KB"),
+        "l2_bytes": ("1 B", "100 B", "3 kB"),
         "most_registers_per_thread": ("24", "40", "64"),
         "threads_per_cta": ("128", "256", "512"),
         "load_latency_cycles": ("0 cycles", "1 cycles", "700 cycles"),
@@ -214,7 +214,7 @@ TINY: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "pcus": ("1", "2", "3", "9"),
         "pmus": ("1", "4", "20", "60"),
         "pmu_bytes": ("1 B", "64 B", "4 KiB"),
-        "prefetch_bytes": ("0 B", "5 KB"),
+        "prefetch_bytes": ("0 B", "5 kB"),
         "usable_share": ("0.1", "0.5"),
         "hbm_latency_cycles": ("0 cycles", "1 cycles", "170 cycles"),
         "agcu_bytes_per_cycle": ("1 B/cycle", "64 B/cycle"),

@@ -250,3 +250,18 @@ COSTLY = replace(LECTURE, mma_port_stalls=0.5, mma_latency_cycles=100, turn_cycl
 def test_a_listing_is_as_it_was_read(name: str, golden: Callable[[str, str], None]) -> None:
     loader = schedule_named(name).LOADERS[0]
     golden(f"gpu_listing_{name}.txt", listing(schedule_named(name).program(SHOWN, Choice(2, loader, 2), COSTLY)))
+
+
+@pytest.mark.parametrize("schedule", HOPPER)
+def test_one_slot_will_do(schedule: str) -> None:
+    """The user may fix one, which no schedule chooses: what is due comes in time, whatever the steps are."""
+    for context in (100, 128, 256, 700):
+        (call,) = lower(
+            graph(1, 64, context, 1), H100, schedule=schedule, options={"slots": 1, "tile_n": 128, "splits": 1}
+        ).calls
+        one = simulate(call.program).total_cycles
+        (call,) = lower(
+            graph(1, 64, context, 1), H100, schedule=schedule, options={"slots": 2, "tile_n": 128, "splits": 1}
+        ).calls
+        assert call.schedule.startswith(f"{schedule} (2 slots")
+        assert one >= 0.95 * simulate(call.program).total_cycles

@@ -85,3 +85,9 @@ def test_of_equal_ones_the_one_with_fewest_threads_is_taken() -> None:
     # One tile for each SM, with one block of rows: nobody takes turns, and a second consumer would have nothing.
     call = call_of(gemm(64, 128, 512), H100, tile_m=64, tile_n=128)
     assert call.schedule.startswith(("warp_specialized", "multistage"))
+
+
+@pytest.mark.parametrize("machine", ["v100", "h100_sxm"])
+def test_a_product_that_is_one_tile_is_split_as_the_user_fixed(machine: str) -> None:
+    plan = lower(gemm(1, 5, 4096), load_machine(machine), options={"splits": 2, "tile_m": 5, "tile_n": 8, "tile_k": 64})
+    assert [call.tiling.splits for call in plan.calls if not call.combines] == [(("k", 2),)]

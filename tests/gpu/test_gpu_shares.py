@@ -18,6 +18,7 @@ from patterns.graph import Graph
 from patterns.library import workload
 from patterns.pipeline.simulate import simulate
 from patterns.plan import Call
+from tests.test_laws import check_jump, check_run
 
 H100 = load_machine("h100_sxm")
 UNIT = load_machine("unit", {"sm_count": "4"})
@@ -150,3 +151,17 @@ def test_split_k_has_as_many_parts_as_asked() -> None:
         passed = 4 * (splits - 1) * 64 * 64 * 4
         plain = dict(call_of(graph, "warp_specialized", tile_m=64, tile_n=64).traffic)["l2"]
         assert dict(call.traffic)["l2"] - plain == 2 * passed
+
+
+@pytest.mark.parametrize("schedule", SHARED)
+def test_two_products_of_one_operand_share_their_steps_too(schedule: str) -> None:
+    """A gate and an up projection with what joins them: one tile has the sums of both, and both pass on."""
+    graph = workload("swiglu_mlp", overrides={"tokens": "9", "hidden": "500", "ffn": "70"})
+    plan = lower(graph, H100, policy="epilogue", schedule=schedule)
+    both = next(call for call in plan.calls if len(call.nodes) > 2)
+    assert both.schedule.startswith(schedule)
+    check_jump(plan)
+    check_run(plan)
+    arrays = random_arrays(graph, 3, 1)
+    for name, array in evaluate(graph, arrays, 1).items():
+        np.testing.assert_allclose(execute(plan, arrays)[name], array, rtol=1e-9, atol=1e-9)
