@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from gpu_model import Machine, load_machine
 from gpu_model.occupancy.hiding import Hidden, hidden
 from gpu_model.occupancy.limits import WARPGROUP, Kernel, Occupancy, occupancy, waves
-from gpu_model.occupancy.register_plan import RegisterPlan, register_plan
+from gpu_model.occupancy.register_plan import SETMAXNREG_STEP, RegisterPlan, register_plan
 from gpu_model.occupancy.tile_cta import Tile, TileCta, tile_cta
 from gpu_model.options import Options
 from patterns.errors import UserError
@@ -33,6 +33,11 @@ class Question:
     layout: str = "swizzled"
     loader: str | None = None
     problem: str | None = None
+
+
+# What is asked of a kernel given by its threads or a plan only, and of one given by its tile only.
+OF_KERNEL = ("registers", "smem", "barriers", "tmem_columns")
+OF_TILE = ("dtype", "schedule", "stages", "warpgroups", "layout", "loader", "problem")
 
 
 @dataclass(frozen=True)
@@ -66,9 +71,17 @@ def answer(question: Question) -> Answer:
     if len(ways) != 1:
         given = " and ".join(f"--{way}" for way in ways) or "none"
         raise UserError(f"a kernel is given by one of --threads, --plan and --tile; given: {given}")
-    if question.problem and not question.tile:
-        raise UserError("--problem counts tiles: give a --tile")
+    _need_of(question, ways[0])
     return _ANSWERS[ways[0]](question, machine)
+
+
+def _need_of(question: Question, way: str) -> None:
+    """Raises UserError for options that say nothing of a kernel that is given this way."""
+    others, instead = (OF_KERNEL, "--threads or --plan") if way == "tile" else (OF_TILE, "--tile")
+    given = [name for name in others if getattr(question, name) != getattr(Question, name)]
+    if given:
+        names = " and ".join(f"--{name.replace('_', '-')}" for name in given)
+        raise UserError(f"{names} would say nothing of a kernel given by --{way}: give it by {instead}")
 
 
 def _by_threads(question: Question, machine: Machine) -> Answer:
@@ -81,13 +94,16 @@ def _by_plan(question: Question, machine: Machine) -> Answer:
     if "setmaxnreg" not in machine.features:
         raise UserError(f"{machine.name} has no setmaxnreg: all threads of a kernel have as many registers")
     plan = register_plan(machine, _numbers("--plan", question.plan or "", ","), question.registers)
+    if question.registers is None:
+        plan = replace(plan, launched=_fewest_registers(plan))
     threads = WARPGROUP * len(plan.warpgroups)
-    return Answer(machine, occupancy(machine, _kernel(question, threads, _launched(plan, question))), plan=plan)
+    return Answer(machine, occupancy(machine, _kernel(question, threads, plan.launched)), plan=plan)
 
 
-def _launched(plan: RegisterPlan, question: Question) -> int:
-    """Registers at launch: those given, else the fewest that the plan's pool needs."""
-    return question.registers or -(-sum(plan.warpgroups) // (8 * len(plan.warpgroups))) * 8
+def _fewest_registers(plan: RegisterPlan) -> int:
+    """Registers at launch that are just enough for the plan, in its steps."""
+    each = SETMAXNREG_STEP * len(plan.warpgroups)
+    return -(-sum(plan.warpgroups) // each) * SETMAXNREG_STEP
 
 
 def _by_tile(question: Question, machine: Machine) -> Answer:

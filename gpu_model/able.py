@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from gpu_model.applies import WORDS
 from gpu_model.asked import Asked
 from gpu_model.loader import loader_named, loaders_there, usable_loaders
 from gpu_model.machine import Machine
 from gpu_model.options import Options
-from gpu_model.schedule import cluster_sizes, detour, dma_warp_counts, schedule_named, tried
+from gpu_model.schedule import AUTO, cluster_sizes, detour, dma_warp_counts, schedule_named, tried
 from gpu_model.smem_layout import can_write, check_layout
 from patterns.errors import UserError
+
+# What schedules differ in being able to.
+FIXABLE = ("loader", "layout", "cluster", "dma_warps")
 
 
 def able(asked: Asked, machine: Machine) -> tuple[str, ...]:
@@ -16,15 +20,18 @@ def able(asked: Asked, machine: Machine) -> tuple[str, ...]:
 
     Raises UnknownName, and UserError where none of them can.
     """
-    names = tried(asked.schedule, asked.job, machine)
-    if asked.schedule in names:
+    names = tried(asked.schedule if asked.is_named else AUTO, asked.job, machine)
+    if asked.is_named:
         return names
     if asked.fixed.loader:
         loader_named(asked.fixed.loader)
+    if not names:
+        there = ", ".join(machine.features) or "none"
+        raise UserError(f"{asked.what}: {machine.name} has no schedule for {WORDS[asked.job]}; its features: {there}")
     can = tuple(name for name in names if _can(asked.fixed, name, machine))
-    if names and not can:
-        told = {"loader": asked.fixed.loader, "layout": asked.fixed.layout, "cluster": asked.fixed.cluster}
-        fixed = ", ".join(f"{option} {value}" for option, value in told.items() if value)
+    if not can:
+        told = ((option, getattr(asked.fixed, option)) for option in FIXABLE)
+        fixed = ", ".join(f"{option} {value}" for option, value in told if value)
         raise UserError(f"{asked.what}: none of {', '.join(names)} can have {fixed} on {machine.name}; name a schedule")
     return can if asked.fixed.loader else _by_the_shortest_way(can, machine)
 

@@ -90,10 +90,14 @@ class Asked:
         return "mm" if self.is_product else "stream"
 
     @cached_property
+    def is_named(self) -> bool:
+        """Whether the user named a schedule that is for such kernels; all others are left to `auto`."""
+        return self.schedule != AUTO and self.job in schedule_named(self.schedule).SERVES
+
+    @cached_property
     def fixed(self) -> Options:
         """What the user fixed for this kernel: options are for matrix products, or for what a named schedule serves."""
-        named = self.schedule != AUTO and self.job in schedule_named(self.schedule).SERVES
-        return self.options if self.is_product or named else Options()
+        return self.options if self.is_product or self.is_named else Options()
 
     @cached_property
     def layout(self) -> str:

@@ -19,6 +19,7 @@ from gpu_model.work import Choice, Work
 from patterns.graph import Block
 from patterns.pipeline.program import Program
 from patterns.plan import Call, Level, Nest, Resource, Tiling
+from patterns.plural import number_of
 
 
 def call_of(name: str, block: Block, group: Group, chosen: Chosen, members: int, machine: Machine) -> Call:
@@ -108,7 +109,7 @@ def _described(schedule: str, choice: Choice) -> str:
     special += f", {choice.dma_warps} DMA warps" if choice.dma_warps > 1 else ""
     special += f", {choice.ctas} CTAs on an SM" if choice.ctas > 1 else ""
     special += f", {choice.layout} operands" if choice.layout != USUAL else ""
-    return f"{schedule} ({choice.slots} slots, {choice.loader}{special})"
+    return f"{schedule} ({number_of(choice.slots, 'slot')}, {choice.loader}{special})"
 
 
 def _work(amounts: Amounts, total: Moved, sent: int) -> tuple[tuple[Resource, int], ...]:

@@ -17,7 +17,6 @@ from gpu_model.occupancy.resident import predicted, with_ctas
 from gpu_model.options import Options
 from gpu_model.running import loaded, loaded_clock_hz, started
 from gpu_model.schedule import (
-    AUTO,
     Schedule,
     by_tasks,
     cluster_sizes,
@@ -123,7 +122,7 @@ def _cluster_sizes(asked: Asked, work: Work, name: str, machine: Machine) -> tup
     schedule = schedule_named(name)
     sizes = cluster_sizes(schedule)
     path = work.waves[0].path
-    if len(sizes) == 1 or sizes[0] > 1 or asked.schedule != AUTO or path.l2_cycles < path.cycles:
+    if len(sizes) == 1 or sizes[0] > 1 or asked.is_named or path.l2_cycles < path.cycles:
         return sizes
     larger = tuple(size for size in sizes[1:] if shares(work, size) and size <= machine.sm_count)
     if not larger or "clusters" not in machine.features:

@@ -22,6 +22,7 @@ from gpu_model.occupancy.register_plan import (
 )
 from gpu_model.work import Choice, CtaDemand, RoleDemand, Work
 from patterns.errors import DoesNotFit
+from patterns.plural import number_of
 
 REGISTER_BYTES = 4
 
@@ -74,7 +75,7 @@ def misfit(what: str, demand: CtaDemand, work: Work, choice: Choice, machine: Ma
             if most
             else "use smaller tiles"
         )
-        what_with = f"{what} with {choice.slots} slots"
+        what_with = f"{what} with {number_of(choice.slots, 'slot')}"
         return DoesNotFit(what_with, "bytes of shared memory", demand.smem_bytes, machine.smem_bytes_per_cta, help_text)
     if demand.threads > machine.threads_per_cta:
         return DoesNotFit(what, "threads", demand.threads, machine.threads_per_cta, "use fewer warpgroups")
@@ -91,7 +92,8 @@ def _registers_misfit(what: str, demand: CtaDemand, choice: Choice, machine: Mac
     for role in reversed(demand.roles):
         most = _most_for(role, demand, machine)
         if role.registers > most:
-            help_text = f"spread the tile over more than {choice.warpgroups} warpgroups, or use a smaller one"
+            groups = number_of(choice.warpgroups, "warpgroup")
+            help_text = f"spread the tile over more than {groups}, or use a smaller one"
             return DoesNotFit(f"the {role.role} of {what}", "registers per thread", role.registers, most, help_text)
     return None
 

@@ -8,7 +8,7 @@ from functools import cached_property
 from importlib.resources.abc import Traversable
 from typing import Literal
 
-from gpu_model.plausible import contradictions, hint
+from gpu_model.plausible import contradictions, hint, impossible
 from patterns.parameters import Parameters, Rules, read_parameters
 from patterns.plugin import data_file, data_files
 from patterns.units import exact
@@ -213,4 +213,4 @@ def _file_of(name: str) -> Traversable:
     return data_file(MACHINES, name, ".yaml", "GPU")
 
 
-RULES = Rules(_file_of, hint, contradictions)
+RULES = Rules(_file_of, hint, contradictions, impossible)

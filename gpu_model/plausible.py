@@ -29,6 +29,8 @@ FEATURES = (
     "fp4",
     "multimem",
 )
+GHZ = 1e9
+WARPGROUP = 128
 # Bytes of an element by the parameter with the peak of its type.
 PEAKS = (("bf16_flops_per_cycle", 2), ("fp8_flops_per_cycle", 1), ("tf32_flops_per_cycle", 4))
 
@@ -45,15 +47,39 @@ def hint(name: str) -> str:
 def contradictions(machine: Machine) -> Iterator[tuple[str, str]]:
     """(field, message) for values that cannot be true together."""
     yield from _peaks(machine)
-    for feature in machine.features:
-        if feature not in FEATURES:
-            near = did_you_mean(feature, FEATURES)
-            yield "features", f"unknown feature {feature!r}{near}; there is: {', '.join(FEATURES)}"
     if machine.smem_bytes_per_cta + machine.smem_reserved_bytes > machine.smem_bytes:
         yield (
             "smem_bytes_per_cta",
             f"a CTA may have {machine.smem_bytes_per_cta:,} bytes and {machine.smem_reserved_bytes:,} are reserved: "
             f"more than the SM's {machine.smem_bytes:,}",
+        )
+
+
+def impossible(machine: Machine) -> Iterator[tuple[str, str]]:
+    """(field, message) for values of which nothing could come: features that nobody knows, no tiles, odd clocks."""
+    for feature in machine.features:
+        if feature not in FEATURES:
+            near = did_you_mean(feature, FEATURES)
+            yield "features", f"unknown feature {feature!r}{near}; there is: {', '.join(FEATURES)}"
+    for field in ("tile_rows", "tile_columns"):
+        if not getattr(machine, field):
+            yield field, "at least one extent of a tile is due"
+    if machine.threads_per_cta < WARPGROUP:
+        yield "threads_per_cta", f"kernels have whole warpgroups of {WARPGROUP} threads"
+    if machine.clock_droop_share >= 1:
+        yield "clock_droop_share", "the share of a clock that is lost is below 1"
+    yield from _clocks(machine)
+
+
+def _clocks(machine: Machine) -> Iterator[tuple[str, str]]:
+    """Where kernels run at a clock of their own, the datasheet's is between that and what load leaves of it."""
+    boost_hz = machine.boost_clock_hz
+    busy_hz = int(boost_hz * (1 - machine.clock_droop_share))
+    if boost_hz and not busy_hz <= machine.clock_hz <= boost_hz:
+        yield (
+            "clock_hz",
+            f"{machine.clock_hz / GHZ:.4g} GHz is not between the {busy_hz / GHZ:.4g} GHz of kernels that keep tensor "
+            f"cores busy and boost_clock_hz, {boost_hz / GHZ:.4g} GHz, at which kernels run: set that too",
         )
 
 

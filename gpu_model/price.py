@@ -76,7 +76,8 @@ def _instruction_cycles(machine: Machine, columns: int, inner: int, dtype: str, 
 
 def vector_cycles(machine: Machine, ops: int, compares: int = 0) -> int:
     """Vector ops of one SM, some of which compare or convert."""
-    fast, slow = machine.vector_ops_per_cycle, machine.compare_ops_per_cycle
+    fast = machine.vector_ops_per_cycle
+    slow = min(fast, machine.compare_ops_per_cycle)
     return -(-(ops - compares) // fast) - -compares // slow
 
 

@@ -13,7 +13,7 @@ from gpu_model.cuts import PARTIAL_BYTES
 from gpu_model.machine import Machine
 from gpu_model.price import mma
 from gpu_model.product import Product
-from gpu_model.schedule import AUTO, adds_up
+from gpu_model.schedule import adds_up
 from gpu_model.space import Space
 from gpu_model.tile import Targets
 from patterns.axes import points
@@ -77,7 +77,7 @@ def can_split(asked: Asked) -> bool:
 
 def _split(asked: Asked, aims: Iterable[Targets]) -> Iterator[Targets]:
     """The aims with K in as many parts as the user fixed, or in several; whole for a schedule that the user named."""
-    fixed, named = asked.options.splits, asked.schedule != AUTO
+    fixed, named = asked.options.splits, asked.is_named
     splits: tuple[int, ...] = (1, *SPLITS)
     if not can_split(asked) or (named and adds_up(asked.schedule)):
         splits = (1,)
@@ -96,7 +96,7 @@ def _shape(space: Space, product: Product) -> _Shape:
 def _tile(shape: _Shape, targets: Targets, machine: Machine) -> _Tile:
     rows, columns = min(targets.rows or shape.rows, shape.rows), min(targets.columns or shape.columns, shape.columns)
     size = dtype_bytes(shape.dtype)
-    inner = min(targets.inner or machine.tile_k_bytes // size, shape.inner)
+    inner = min(targets.inner or max(1, machine.tile_k_bytes // size), shape.inner)
     every = -(-shape.inner // inner)
     steps = -(-every // targets.parts)
     parts = -(-every // steps)

@@ -160,8 +160,8 @@ def runs(name: str, machine: Machine) -> bool:
 
 
 def tried(name: str, job: Job, machine: Machine) -> tuple[str, ...]:
-    """Schedules that a kernel is tried with: the named one if it serves such kernels, else all that `auto` tries."""
-    if name != AUTO and job in schedule_named(name).SERVES:
+    """Schedules that a kernel is tried with: the named one, or all that `auto` tries."""
+    if name != AUTO:
         return (name,)
     every = (other for other in modules(SCHEDULES) if job in schedule_named(other).SERVES)
     return tuple(other for other in every if schedule_named(other).AUTO and runs(other, machine))

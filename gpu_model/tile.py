@@ -85,7 +85,7 @@ def _cut(space: Space, targets: Targets, machine: Machine, by_rows: bool) -> Cut
     rows = tuple(dim for dim in space.free if dim in sides)
     columns = tuple(dim for dim in space.free if dim in last.columns and dim not in rows)
     others = tuple(dim for dim in space.free if dim not in rows and dim not in columns)
-    inner = targets.inner or machine.tile_k_bytes // dtype_bytes(first.dtype)
+    inner = targets.inner or max(1, machine.tile_k_bytes // dtype_bytes(first.dtype))
     high, wide = (space.whole_of(dims) for dims in (sides, last.columns))
     loops = (
         *(Tile(dim, 1) for dim in others if space.sizes[dim] > 1),

@@ -69,7 +69,7 @@ def _no_hint(name: str) -> str:
     return ""
 
 
-def _no_contradictions(values: Any) -> Iterable[tuple[str, str]]:
+def _no_mistakes(values: Any) -> Iterable[tuple[str, str]]:
     return ()
 
 
@@ -79,12 +79,14 @@ class Rules:
 
     file_of: the file of the machine that `like` names; without it, files name none. hint: what is said of an unknown
     parameter beside its name. contradictions: (field, message) for values of a file that cannot all be true; values
-    that are set on the command line are not checked, because they ask what would be.
+    that are set on the command line are not checked, because they ask what would be. impossible: the same for values
+    of which nothing could come, wherever they are from.
     """
 
     file_of: Callable[[str], Path | Traversable] | None = None
     hint: Callable[[str], str] = _no_hint
-    contradictions: Callable[[Any], Iterable[tuple[str, str]]] = _no_contradictions
+    contradictions: Callable[[Any], Iterable[tuple[str, str]]] = _no_mistakes
+    impossible: Callable[[Any], Iterable[tuple[str, str]]] = _no_mistakes
 
 
 NO_RULES = Rules()
@@ -115,11 +117,15 @@ def read_parameters(
     origins = _origins(document, cls, known, mistakes, taken)
     document.refuse(mistakes)
     in_file = cls(**{name: origin.used.value for name, origin in origins.items()})
-    document.refuse([document.at((name, "value"), message) for name, message in rules.contradictions(in_file)])
+    wrong = (*rules.contradictions(in_file), *rules.impossible(in_file))
+    document.refuse([document.at((name, "value"), message) for name, message in wrong])
     for name, text in (overrides or {}).items():
         origins[name] = Origin(name, _overridden(cls, known[name], str(text)))
     in_order = tuple(origins[name] for name in known)
-    return Parameters(cls(**{origin.field: origin.used.value for origin in in_order}), in_order)
+    values = cls(**{origin.field: origin.used.value for origin in in_order})
+    if mistaken := [f"{name}: {message}" for name, message in rules.impossible(values)]:
+        raise UserError(f"--set {'; '.join(mistaken)}")
+    return Parameters(values, in_order)
 
 
 def _with_base(document: Document, cls: type[Values], rules: Rules) -> tuple[Document, Mapping[str, Origin]]:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from experiments.gantt import Gantt, gantt_of, gpu_example, rdu_example
 from experiments.picture import Picture
 from experiments.text.comparison import run_word, title
-from experiments.text.quantity import number_of, time_text
+from experiments.text.quantity import time_text
+from patterns.plural import number_of
 from patterns.report import OVERLAP_PARTS
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from experiments.request import Request
 from experiments.study import Study, report_of
-from experiments.text.quantity import number_of
+from patterns.plural import number_of
 
 if TYPE_CHECKING:
     from experiments.compare import Comparison

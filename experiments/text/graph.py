@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from experiments.text.page import Part
-from experiments.text.quantity import bytes_text, digits, number_of, scaled
+from experiments.text.quantity import bytes_text, digits, scaled
 from experiments.text.table import Column, Table
 from patterns.count import compulsory, graph_demand, group_traffic, node_demand
+from patterns.plural import number_of
 
 if TYPE_CHECKING:
     from patterns.graph import Block, Graph, Node

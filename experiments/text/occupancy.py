@@ -7,8 +7,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from experiments.text.page import Part
-from experiments.text.quantity import number_of
 from experiments.text.table import Column, Table
+from patterns.plural import number_of
 
 if TYPE_CHECKING:
     from experiments.occupancy import Answer, Waves
@@ -69,7 +69,7 @@ def result_text(found: Answer) -> str:
     """CTAs and warps of an SM, and what is left as L1."""
     occupancy, machine = found.occupancy, found.machine
     most = machine.threads_per_sm // 32
-    limits = " and ".join(name for name, ctas in occupancy.limits if ctas == occupancy.ctas_per_sm)
+    limits = _listed(tuple(name for name, ctas in occupancy.limits if ctas == occupancy.ctas_per_sm))
     lines = [
         f"{number_of(occupancy.ctas_per_sm, 'CTA')} on an SM of {machine.name}, {occupancy.warps_per_sm} of {most} "
         f"warps ({occupancy.warps_per_sm / most:.0%}), {scheduler_text(occupancy, machine.sub_partitions)}: "
@@ -95,7 +95,7 @@ def tile_text(cta: TileCta) -> str:
     lines = [
         f"tile {tile.rows} x {tile.columns}, steps of {tile.inner} {tile.dtype}, {cta.schedule} with "
         f"{number_of(choice.warpgroups, 'computing warpgroup')}",
-        f"  a stage has {tile.slot_bytes:,} bytes: {number_of(choice.slots, 'stage')} of at most {cta.most_slots} "
+        f"  a stage has {tile.slot_bytes:,} bytes: {number_of(choice.slots, 'stage')} of at most {cta.most_slots:,} "
         "that fit",
     ]
     lines += [loading_text(cta), layout_text(cta)]
@@ -103,7 +103,7 @@ def tile_text(cta: TileCta) -> str:
         lines.append(f"  accumulators in {cta.demand.tmem_columns} columns of tensor memory")
     else:
         each = -(-tile.rows * tile.columns // computing)
-        lines.append(f"  {each} accumulators in each of {computing} threads")
+        lines.append(f"  {number_of(each, 'accumulator')} in each of {computing} threads")
     lines += [
         f"  {role.role}: {role.threads} threads that need {role.registers} registers" for role in cta.demand.roles
     ]
@@ -118,11 +118,16 @@ def loading_text(cta: TileCta) -> str:
     """What loads a stage, with how many instructions, and the levels that its bytes pass."""
     from gpu_model.loader import loader_named
 
-    passed = " and ".join(loader_named(cta.choice.loader).THROUGH)
+    passed = _listed(loader_named(cta.choice.loader).THROUGH)
     return (
         f"  {cta.choice.loader} loads a stage with {number_of(cta.instructions, 'instruction')}, through {passed}: "
         f"{cta.instructions / cta.issue_slots:.1%} of a step's {cta.issue_slots:,} issue slots"
     )
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    """'a', 'a and b', 'a, b and c'."""
+    return " and ".join(part for part in (", ".join(names[:-1]), names[-1]) if part)
 
 
 def layout_text(cta: TileCta) -> str:
@@ -142,7 +147,8 @@ def plan_text(plan: RegisterPlan) -> str:
 
 def waves_text(waves: Waves) -> str:
     """Waves and how full they are."""
-    return f"{waves.tiles:,} tiles in {number_of(waves.count, 'wave')}: {waves.share:.2%} of their places have a tile"
+    counts = f"{number_of(waves.tiles, 'tile')} in {number_of(waves.count, 'wave')}"
+    return f"{counts}: {waves.share:.2%} of their places have a tile"
 
 
 def hidden_parts(hidden: tuple[Hidden, ...]) -> list[Part]:

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 from experiments.text.launching import launching_line
 from experiments.text.page import Part, Verbatim
-from experiments.text.quantity import bytes_text, number_of, time_text
+from experiments.text.quantity import bytes_text, time_text
 from experiments.text.states import states_parts
 from experiments.text.table import Column, Table
 from patterns.errors import UnknownName
 from patterns.pipeline.listing import listing
 from patterns.pipeline.text import text_timeline, timeline_line
+from patterns.plural import number_of
 from patterns.summarize import summarize
 
 if TYPE_CHECKING:

@@ -54,11 +54,6 @@ def ratio_text(ratio: float) -> str:
     return f"{ratio:,.0f}x"
 
 
-def number_of(count: int, noun: str) -> str:
-    """'1 block', '3 blocks'."""
-    return f"{count:,} {noun}{'s' if count != 1 else ''}"
-
-
 def share(parts: Sequence[int], total: int) -> list[int]:
     """Whole numbers in proportion to `parts` that add up to `total`: the largest remainders are rounded up."""
     whole = sum(parts)

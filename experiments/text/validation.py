@@ -7,10 +7,11 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from experiments.text.page import Part
-from experiments.text.quantity import digits, number_of
+from experiments.text.quantity import digits
 from experiments.text.table import Column, Table
 from experiments.validation.accuracy import Accuracy, accuracy_of, worst
 from experiments.validation.tables import EXTRA
+from patterns.plural import number_of
 
 if TYPE_CHECKING:
     from experiments.validate import FamilyResult, Validation

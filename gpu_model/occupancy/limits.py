@@ -144,7 +144,7 @@ def most_registers(machine: Machine, warps: int) -> int:
     """The greatest register count with which `warps` warps fit on an SM, every thread having equally many."""
     parts = machine.sub_partitions
     of_warp = machine.registers_per_sm // parts // -(-warps // parts)
-    step = machine.register_granularity // WARP
+    step = max(1, machine.register_granularity // WARP)
     return min(machine.most_registers_per_thread, of_warp // WARP // step * step)
 
 

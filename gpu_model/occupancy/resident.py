@@ -72,7 +72,7 @@ def with_ctas(
         return (replace(choice, ctas=fixed) if fixed else choice), why
     held = resident(schedule.demand(work, choice, machine), machine)
     if fixed and fixed > held.ctas_per_sm:
-        why = DoesNotFit(what, "CTAs on an SM", fixed, held.ctas_per_sm, f"{held.limit} limit them")
+        why = DoesNotFit(what, "CTAs on an SM", fixed, held.ctas_per_sm, f"limited by {held.limit}")
     return replace(choice, ctas=min(fixed or held.ctas_per_sm, work.tiles)), why
 
 

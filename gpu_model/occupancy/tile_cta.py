@@ -98,7 +98,7 @@ def tile_cta(machine: Machine, tile: Tile, schedule: str | None = None, options:
     found = schedule_named(name)
     layout = options.layout or USUAL_LAYOUT
     loader = loader_of(options, name, machine)
-    work = _work(tile, layout)
+    work = _work(tile, layout, machine)
     most = most_slots(work, machine)
     choice = Choice(options.slots or _deepest(found.slot_counts(most), most), loader, layout=layout)
     counts = (options.warpgroups,) if options.warpgroups else found.WARPGROUPS
@@ -111,10 +111,11 @@ def tile_cta(machine: Machine, tile: Tile, schedule: str | None = None, options:
     return TileCta(tile, name, choice, demand, held, most, step, plan, conflicts, instructions, slots)
 
 
-def _work(tile: Tile, layout: str) -> Work:
+def _work(tile: Tile, layout: str, machine: Machine) -> Work:
     padding = padding_bytes(layout, tile.slot_bytes, tile.row_bytes)
     accumulators = tile.rows * tile.columns
-    return Work("the tile", (), 1, tile.slot_bytes, (), (), 0, accumulators=accumulators, padding_bytes=padding)
+    work = Work("the tile", (), 1, tile.slot_bytes, (), (), 0, accumulators=accumulators, padding_bytes=padding)
+    return replace(work, row_blocks=mma(machine, tile.rows, tile.columns, tile.inner, tile.dtype).row_blocks)
 
 
 def _deepest(depths: tuple[int, ...], most: int) -> int:

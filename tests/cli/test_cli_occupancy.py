@@ -137,8 +137,40 @@ def test_every_gpu_has_a_usual_schedule() -> None:
             "schedule ring runs sums over GPUs",
         ),
         (("--tile", "1024x1024x64"), "does not fit"),
-        (("--plan", "24,240", "--problem", "8x8"), "--problem counts tiles: give a --tile"),
+        (
+            ("--plan", "24,240", "--problem", "8x8"),
+            "--problem would say nothing of a kernel given by --plan: give it by --tile",
+        ),
+        (("--threads", "128", "--registers", "32", "--stages", "3"), "--stages would say nothing of a kernel given by"),
+        (
+            ("--tile", "64x64x64", "--smem", "1 KiB", "--tmem-columns", "32"),
+            "--smem and --tmem-columns would say nothing of a kernel given by --tile: give it by --threads or --plan",
+        ),
+        (("--tile", "128x256x64", "--schedule", "pingpong"), "spread the tile over more than 1 warpgroup, or use"),
     ],
 )
 def test_what_cannot_be_is_told(arguments: tuple[str, ...], message: str) -> None:
     assert message in refused(*arguments)
+
+
+def test_consumers_of_a_cooperative_tile_share_its_rows() -> None:
+    found = record("--tile", "128x256x64", "--schedule", "cooperative")["tile"]
+    assert isinstance(found, dict)
+    assert (found["warpgroups"], found["roles"]["consumer"]) == (2, {"threads": 256, "registers": 160})
+
+
+def test_a_plan_is_launched_with_as_many_registers_as_it_needs() -> None:
+    # One warpgroup takes what it sets, not all that the SM would have for it.
+    assert "40 a thread, 5,120 of the CTA's pool of 5,120 (1 warpgroup launched with 40)" in " ".join(
+        said("--plan", "40").split()
+    )
+    given = said("--plan", "40,40", "--registers", "64")
+    assert "10,240 of the CTA's pool of 16,384 (2 warpgroups launched with 64)" in " ".join(given.split())
+
+
+def test_words_agree_with_their_numbers() -> None:
+    text = said("--tile", "1x1x1", "--problem", "1x1", "--gpu", "v100")
+    assert "1 accumulator in each of 128 threads" in text
+    assert "through l1, registers and smem" in " ".join(text.split())
+    assert "1 tile in 1 wave: 0.10% of their places have a tile" in text
+    assert "11,622 stages of at most 11,622 that fit" in said("--tile", "1x1x1")

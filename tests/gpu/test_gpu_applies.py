@@ -34,6 +34,26 @@ def test_a_schedule_that_no_kernel_of_a_policy_uses_is_told() -> None:
     assert not lower(workload("softmax"), H100, schedule="streaming").warnings
 
 
+@pytest.mark.parametrize("policy", ["library", "epilogue"])
+def test_what_a_named_schedule_does_not_run_is_as_auto_chooses(policy: str) -> None:
+    # A skinny product is split where nothing is named, and a wide one multicast.
+    for extents in ({}, {"m": 8192, "n": 8192, "k": 8192}):
+        graph = workload("gemm", overrides=extents)
+        auto, named = (lower(graph, H100, policy=policy, schedule=name) for name in ("auto", "attention_both"))
+        assert [(c.schedule, c.tiling) for c in named.calls] == [(c.schedule, c.tiling) for c in auto.calls]
+
+
+def test_the_option_that_no_schedule_can_have_is_named() -> None:
+    with pytest.raises(UserError, match="can have dma_warps 4 on h100_sxm; name a schedule"):
+        lower(workload("gemm"), H100, options={"dma_warps": 4})
+
+
+def test_a_gpu_without_a_schedule_for_a_kernel_is_refused_with_its_features() -> None:
+    bare = load_machine("h100_sxm", {"features": "[bf16, fp8]"})
+    with pytest.raises(UserError, match=r"h100_sxm has no schedule for attention, .*; its features: bf16, fp8"):
+        lower(workload("attention"), bare)
+
+
 @pytest.mark.parametrize(
     ("extents", "options"),
     [

@@ -18,11 +18,13 @@ from gpu_model.price import Transfer, hbm_cycles
 from gpu_model.schedules import streaming
 from gpu_model.work import Choice, Use, Wave, Work
 from patterns.count import graph_demand, state_capacity_bytes
-from patterns.errors import DoesNotFit, SpecError
+from patterns.errors import DoesNotFit, SpecError, UserError
 from patterns.library import workload
 from patterns.parameters import read_parameters
 from patterns.pipeline.simulate import simulate
 from patterns.plugin import data_file
+from patterns.run import run_plan
+from patterns.summarize import summarize
 from patterns.units import dimension_of, parse_quantity, ticks
 
 H100 = load_machine("h100_sxm")
@@ -76,6 +78,40 @@ def test_a_sparse_peak_in_a_machine_file_is_refused(
 def test_a_field_for_a_sparse_peak_is_not_accepted(with_values: Callable[..., Machine]) -> None:
     with pytest.raises(SpecError, match=r"unknown parameter 'sparse_bf16_flops_per_s'.*peaks are dense"):
         with_values(sparse_bf16_flops_per_s="1978.9 TFLOP/s")
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("clock_hz", "1 GHz", "--set clock_hz: 1 GHz is not between the .* GHz of kernels .* boost_clock_hz, 1.98 GHz"),
+        ("clock_hz", "3 GHz", "--set clock_hz: 3 GHz is not between .*: set that too"),
+        ("features", "[tma, wgma]", r"--set features: unknown feature 'wgma' \(did you mean 'wgmma'\?\)"),
+        ("tile_rows", "[]", "--set tile_rows: at least one extent of a tile is due"),
+        ("threads_per_cta", "127", "--set threads_per_cta: kernels have whole warpgroups of 128 threads"),
+        ("clock_droop_share", "1", "--set clock_droop_share: the share of a clock that is lost is below 1"),
+    ],
+)
+def test_values_of_which_nothing_could_come_are_refused_on_the_command_line(
+    field: str, value: str, message: str
+) -> None:
+    with pytest.raises(UserError, match=message):
+        load_machine("h100_sxm", {field: value})
+
+
+def test_both_clocks_can_be_set() -> None:
+    slow = load_machine("h100_sxm", {"clock_hz": "1 GHz", "boost_clock_hz": "1 GHz"})
+    calls = lower(workload("gemm", overrides={"m": 8192, "n": 8192}), slow).calls
+    assert all(call.clock_hz <= 1e9 for call in calls)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("tile_k_bytes", "1 B"), ("register_granularity", "1"), ("vector_ops_per_cycle", "1 ops/cycle")],
+)
+def test_odd_machines_run_within_their_peaks(field: str, value: str) -> None:
+    odd = load_machine("h100_sxm", {field: value})
+    for graph in (workload("gemm"), workload("attention", context=512)):
+        assert summarize(run_plan(lower(graph, odd))).time_ps
 
 
 def test_a_peak_may_be_tried_on_the_command_line() -> None:

@@ -102,7 +102,7 @@ def printed(*arguments: str) -> tuple[int, str]:
 def test_options_of_a_schedule_from_the_command_line() -> None:
     code, text = printed("--gpu", "v100", "--schedule", "cuda_dma", "--option", "dma_warps=2", "--option", "slots=1")
     assert code == 0
-    assert "cuda_dma (1 slots, registers, 2 DMA warps)" in text
+    assert "cuda_dma (1 slot, registers, 2 DMA warps)" in text
     assert "role dma1" in text
     assert "role dma2" not in text
 

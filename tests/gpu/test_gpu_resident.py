@@ -54,7 +54,7 @@ def test_small_tiles_with_many_ctas_hide_700_cycles() -> None:
 
 
 def test_a_large_tile_has_no_second_cta_and_hides_nothing() -> None:
-    with pytest.raises(DoesNotFit, match="needs 2 CTAs on an SM, there is 1; registers limit them"):
+    with pytest.raises(DoesNotFit, match="needs 2 CTAs on an SM, there is 1; limited by registers"):
         kernel(128, 256, 2)
     assert "CTAs" not in kernel(128, 256).schedule
     assert busy(kernel(128, 256), "tc") < 0.4

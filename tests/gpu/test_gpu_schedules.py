@@ -136,7 +136,7 @@ def test_a_consumer_of_ping_pong_must_hold_a_whole_tile() -> None:
 def test_loads_through_registers_work_without_cp_async() -> None:
     v100 = load_machine("v100")
     assert set(tried("auto", "mm", v100)) == {"synchronous", "register_double_buffer"}
-    assert lower(workload("gemm"), v100, schedule="synchronous").calls[0].schedule == "synchronous (1 slots, registers)"
+    assert lower(workload("gemm"), v100, schedule="synchronous").calls[0].schedule == "synchronous (1 slot, registers)"
     call = lower(workload("gemm"), v100).calls[0]
     assert call.schedule == "register_double_buffer (2 slots, registers)"
     assert loader_named("registers").THROUGH == ("l1", "registers", "smem")

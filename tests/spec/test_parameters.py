@@ -170,7 +170,10 @@ def test_values_that_cannot_all_be_true_are_told_where_they_stand(tmp_path: Path
     def hint(name: str) -> str:
         return "; there are no threads" if "thread" in name else ""
 
-    rules = Rules(hint=hint, contradictions=contradictions)
+    def impossible(machine: Machine) -> list[tuple[str, str]]:
+        return [("cores", "no computer has these")] if machine.cores > 1000 else []
+
+    rules = Rules(hint=hint, contradictions=contradictions, impossible=impossible)
     file = tmp_path / "machine.yaml"
     file.write_text(TEXT.replace("010", "129"), encoding="utf-8")
     with pytest.raises(SpecError, match=r"machine.yaml:3:16: cores.value: more cores than the grid has"):
@@ -180,3 +183,5 @@ def test_values_that_cannot_all_be_true_are_told_where_they_stand(tmp_path: Path
         read_parameters(file, Machine, None, rules)
     file.write_text(TEXT, encoding="utf-8")
     assert read_parameters(file, Machine, {"cores": "129"}, rules).values.cores == 129
+    with pytest.raises(UserError, match="--set cores: no computer has these"):
+        read_parameters(file, Machine, {"cores": "1001"}, rules)
