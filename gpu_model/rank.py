@@ -5,7 +5,7 @@ A bound leaves out what all ways to cut a product pay alike, re-reads of operand
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from gpu_model.asked import Asked
@@ -19,7 +19,8 @@ from gpu_model.tile import Targets
 from patterns.axes import points
 from patterns.dtypes import dtype_bytes
 
-MOST_PRICED = 10
+MOST_PRICED = 5
+MOST_WAVES = 4
 # Parts of a split K that are tried, as libraries do.
 SPLITS = (2, 3, 4, 6, 8, 12, 16, 24, 32)
 DEEPEST = 32
@@ -47,27 +48,47 @@ class _Tile:
     """One aim for one shape: how many tiles that are, and what each asks of its SM."""
 
     tiles: int
-    main_cycles: int
+    steps: int
+    step_cycles: int
     finish_cycles: int
-    loaded_bytes: int
-    parts: int
+    step_bytes: int
+    parts: int = 1
+
+    def split(self, parts: int) -> _Tile:
+        """With its steps in equal parts, each a tile of its own."""
+        if parts == 1 or self.steps == 1:
+            return self
+        steps = -(-self.steps // parts)
+        real = -(-self.steps // steps)
+        return replace(self, tiles=self.tiles * real, steps=steps, parts=real)
+
+    @property
+    def main_cycles(self) -> int:
+        """All steps."""
+        return self.steps * self.step_cycles
 
 
 def best_aims(asked: Asked, aims: Iterable[Targets], machine: Machine, gap_cycles: int) -> tuple[Targets, ...]:
     """Of these aims, and of theirs with K split, the few with the least bounds; gap_cycles: before one more kernel."""
     shapes = tuple(_shape(space, space.matrix) for space in asked.spaces if space.matrix)
-    hbm_bytes = sum(asked.cold.values()) + sum(shape.results * shape.out_bytes for shape in shapes)
+    hbm_bytes = sum(asked.once.values()) + sum(shape.results * shape.out_bytes for shape in shapes)
+    splits = _splits(asked)
     found: dict[tuple[_Tile, ...], tuple[int, Targets]] = {}
-    for targets in _split(asked, aims):
-        tiles = tuple(_tile(shape, targets, machine) for shape in shapes)
-        if tiles not in found:
-            bound = _bound(tiles, hbm_bytes, machine) + _combining(shapes, tiles, machine, gap_cycles)
-            found[tiles] = bound, targets
+    for targets in aims:
+        whole = tuple(_tile(shape, targets, machine) for shape in shapes)
+        for parts in splits:
+            # Parts of tiles that keep all SMs at work for long have nothing to gain.
+            if parts > splits[0] and parts * sum(tile.tiles for tile in whole) > MOST_WAVES * machine.sm_count:
+                break
+            tiles = tuple(tile.split(parts) for tile in whole)
+            if tiles not in found:
+                bound = _bound(tiles, hbm_bytes, machine) + _combining(shapes, tiles, machine, gap_cycles)
+                found[tiles] = bound, replace(targets, parts=parts)
     ranked = [targets for _, targets in sorted(found.values(), key=lambda one: one[0])]
     # What splitting saves is told beside the best that is whole; there is none where the user fixed a split.
     best = ranked[:MOST_PRICED]
-    whole = [] if any(targets.parts == 1 for targets in best) else [t for t in ranked if t.parts == 1][:1]
-    return tuple(best[: MOST_PRICED - len(whole)] + whole)
+    whole_ones = [] if any(targets.parts == 1 for targets in best) else [t for t in ranked if t.parts == 1][:1]
+    return tuple(best[: MOST_PRICED - len(whole_ones)] + whole_ones)
 
 
 def can_split(asked: Asked) -> bool:
@@ -75,15 +96,12 @@ def can_split(asked: Asked) -> bool:
     return asked.is_product and len(asked.spaces) == 1 and len(asked.spaces[0].nodes) == 1
 
 
-def _split(asked: Asked, aims: Iterable[Targets]) -> Iterator[Targets]:
-    """The aims with K in as many parts as the user fixed, or in several; whole for a schedule that the user named."""
+def _splits(asked: Asked) -> tuple[int, ...]:
+    """K in as many parts as the user fixed, or in several; whole for a schedule that the user named."""
     fixed, named = asked.options.splits, asked.is_named
-    splits: tuple[int, ...] = (1, *SPLITS)
     if not can_split(asked) or (named and adds_up(asked.schedule)):
-        splits = (1,)
-    elif fixed or named:
-        splits = (fixed or 1,)
-    return (replace(targets, parts=parts) for targets in aims for parts in splits)
+        return (1,)
+    return (fixed or 1,) if fixed or named else (1, *SPLITS)
 
 
 def _shape(space: Space, product: Product) -> _Shape:
@@ -97,15 +115,12 @@ def _tile(shape: _Shape, targets: Targets, machine: Machine) -> _Tile:
     rows, columns = min(targets.rows or shape.rows, shape.rows), min(targets.columns or shape.columns, shape.columns)
     size = dtype_bytes(shape.dtype)
     inner = min(targets.inner or max(1, machine.tile_k_bytes // size), shape.inner)
-    every = -(-shape.inner // inner)
-    steps = -(-every // targets.parts)
-    parts = -(-every // steps)
     num_bytes = (rows + columns) * inner * size
-    out_bytes = rows * columns * (PARTIAL_BYTES if parts > 1 else shape.out_bytes)
-    tiles = shape.batch * -(-shape.rows // rows) * -(-shape.columns // columns) * parts
+    out_bytes = rows * columns * shape.out_bytes
+    tiles = shape.batch * -(-shape.rows // rows) * -(-shape.columns // columns)
     step = _step_cycles(shape, (rows, columns, inner), num_bytes, machine)
     finish = -(-rows * columns // machine.vector_ops_per_cycle) - -out_bytes // machine.store_bytes_per_cycle
-    return _Tile(tiles, steps * step, finish, steps * num_bytes, parts)
+    return _Tile(tiles, -(-shape.inner // inner), step, finish, num_bytes)
 
 
 def _step_cycles(shape: _Shape, tile: tuple[int, int, int], num_bytes: int, machine: Machine) -> int:
@@ -125,7 +140,7 @@ def _bound(tiles: tuple[_Tile, ...], hbm_bytes: int, machine: Machine) -> int:
     count = sum(tile.tiles for tile in tiles)
     waves = -(-count // machine.sm_count)
     on_sm = max(waves * tile.main_cycles + tile.finish_cycles for tile in tiles)
-    on_l2 = sum(tile.tiles * tile.loaded_bytes for tile in tiles) // machine.l2_bytes_per_cycle
+    on_l2 = sum(tile.tiles * tile.steps * tile.step_bytes for tile in tiles) // machine.l2_bytes_per_cycle
     # Few SMs do not get all of the memory's rate.
     return max(on_sm, on_l2, _hbm_cycles(hbm_bytes, machine))
 
