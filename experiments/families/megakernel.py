@@ -28,7 +28,7 @@ def rows(tables: Tables) -> Sequence[Row]:
             gpu=figure.text("gpu"),
             predict=partial(METRICS[figure.text("metric")], figure),
             measured=figure.value("value"),
-            unit=figure.text("metric"),
+            unit=UNITS[figure.text("metric")],
             source=figure.source,
             settings=(("hbm_bytes_per_s", figure.text("hbm")),) if figure.text("hbm") else (),
             group=figure.text("policy") if figure.text("metric") != "speedup" else "speedup",
@@ -67,6 +67,7 @@ def step(figure: Figure, policy: str, launch: str, machine: Machine) -> Report:
     return summarize(run_plan(lower(graph, machine, policy=policy, launch=launch, members=members)))
 
 
+UNITS: Mapping[str, str] = {"share": "% of HBM", "ms": "ms", "speedup": "times"}
 METRICS: Mapping[str, Callable[[Figure, Machine], float]] = {
     "share": share_percent,
     "ms": step_ms,

@@ -63,7 +63,7 @@ def lines(found: FamilyResult) -> Iterator[tuple[str, Accuracy]]:
 def accuracy_row(name: str, accuracy: Accuracy) -> tuple[str, ...]:
     """The cells of one line."""
     values = (accuracy.mape_percent, accuracy.median_percent, accuracy.p90_percent)
-    return (name, f"{accuracy.rows:,}", *(f"{value:.1f}" for value in values), f"{accuracy.bias_percent:+.1f}")
+    return (name, f"{accuracy.rows:,}", *(f"{value:.1f}" for value in values), signed(accuracy.bias_percent))
 
 
 def worst_rows(found: FamilyResult) -> list[Part]:
@@ -86,7 +86,13 @@ def worst_row(compared: Compared) -> tuple[str, ...]:
     """The cells of one row."""
     row = compared.row
     numbers = (digits(compared.predicted), digits(row.measured))
-    return (row.id, *numbers, row.unit, f"{compared.error_percent:+.1f}")
+    return (row.id, *numbers, row.unit, signed(compared.error_percent))
+
+
+def signed(percent: float) -> str:
+    """'-5.2', '+0.0'."""
+    # What is rounded to nothing has no sign of its own.
+    return f"{round(percent, 1) + 0.0:+.1f}"
 
 
 def notes(validation: Validation) -> Iterator[str]:
@@ -105,7 +111,7 @@ def notes(validation: Validation) -> Iterator[str]:
         yield f"No rows of: {', '.join(empty)}."
     if validation.foreign:
         yield f"Rows of GPUs that are no machines here are left out: {', '.join(validation.foreign)}."
-    if not validation.tables:
-        yield f"Only the project's own figures: {EXTRA} brings NVIDIA's aiconfigurator database, or name a folder."
-    else:
+    if validation.tables:
         yield f"Measured tables: {validation.tables}."
+    elif empty:
+        yield f"Only the project's own figures: {EXTRA} brings NVIDIA's aiconfigurator database, or name a folder."

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
+from math import inf
 from typing import TypeVar
 
 from experiments.validation.tables import MACHINES, Columns, Table, Tables
@@ -85,7 +86,8 @@ def attention_samples(tables: Tables, library: str, phase: str) -> list[Attentio
     keep = {name: (value,) for name, value in {**plain, "phase": phase}.items()}
     samples: list[AttentionSample] = []
     for rows in _tables(tables.beginning(f"{phase}_attention", "attention"), library, names, defaults, keep):
-        batch, isl, step, heads, kv_heads, head_dim = map(rows.counts, shape)
+        batch, isl, heads, kv_heads, head_dim = (rows.counts(name) for name in shape if name != "step")
+        step = rows.counts("step", least=0)
         kernels, phases = rows.texts("kernel_source"), rows.texts("phase")
         sizes = (batch, isl, step, heads, kv_heads)
         samples += map(AttentionSample, rows.gpus, rows.libraries, phases, *sizes, head_dim, kernels, rows.latencies_us)
@@ -144,7 +146,7 @@ def serving_samples(tables: Tables, models: Mapping[str, str]) -> list[ServingSa
         sources = map("{} {}".format, rows.texts("backend"), rows.texts("backend_version"))
         named = [models[path] for path in rows.texts("model_path")]
         members, batch, isl, osl = map(rows.counts, sizes)
-        latencies_ms = rows.numbers_above("silicon_tpot_ms", float, 0, "more than 0")
+        latencies_ms = rows.numbers_above("silicon_tpot_ms", float, 0, "more than 0 and finite")
         samples += map(ServingSample, gpus, sources, named, members, batch, isl, osl, latencies_ms)
     return samples
 
@@ -176,7 +178,7 @@ class _Rows:
         """Microseconds, from whichever column has them. Raises UserError."""
         name = self.either("latency_us", "latency")
         unit = 1 if name == "latency_us" else US_PER_MS
-        return [latency * unit for latency in self.numbers_above(name, float, 0, "more than 0")]
+        return [latency * unit for latency in self.numbers_above(name, float, 0, "more than 0 and finite")]
 
     def either(self, *names: str) -> str:
         """The first of these columns that has something. Raises UserError."""
@@ -194,19 +196,19 @@ class _Rows:
         """Cells as texts."""
         return ["" if cell is None else str(cell) for cell in self.columns[name]]
 
-    def counts(self, name: str) -> list[int]:
-        """Whole numbers that are not negative. Raises UserError."""
-        return self.numbers_above(name, int, -1, "a whole number")
+    def counts(self, name: str, least: int = 1) -> list[int]:
+        """Whole numbers of at least `least`. Raises UserError."""
+        return self.numbers_above(name, int, least - 1, f"a whole number of at least {least}")
 
     def numbers_above(self, name: str, kind: Callable[[str], Number], above: int, due: str) -> list[Number]:
-        """Numbers greater than `above`, which are `due`. Raises UserError."""
+        """Finite numbers greater than `above`, which are `due`. Raises UserError."""
         numbers = []
         for place, cell in zip(self.numbers, self.columns[name], strict=True):
             try:
                 number = kind(cell)  # type: ignore[arg-type]
             except (TypeError, ValueError):
                 raise self._wrong(place, name, cell, due) from None
-            if not number > above:
+            if not above < number < inf:
                 raise self._wrong(place, name, cell, due)
             numbers.append(number)
         return numbers

@@ -108,8 +108,10 @@ def test_servers_are_of_known_models_in_bf16(tmp_path: Path) -> None:
     [
         ("gpu,library,gemm_dtype,m,n,latency_us\nh100_sxm,o,bfloat16,1,2,3\n", "has no column 'k'"),
         ("gpu,library,gemm_dtype,m,n,k\nh100_sxm,o,bfloat16,1,2,3\n", "has no column latency_us or latency"),
-        (GEMM + "h100_sxm,o,bfloat16,1,two,3,4\n", "row 2: n must be a whole number, is 'two'"),
-        (GEMM + "h100_sxm,o,bfloat16,1,2,3,-4\n", "row 2: latency_us must be more than 0, is '-4'"),
+        (GEMM + "h100_sxm,o,bfloat16,1,two,3,4\n", "row 2: n must be a whole number of at least 1, is 'two'"),
+        (GEMM + "h100_sxm,o,bfloat16,0,2,3,4\n", "row 2: m must be a whole number of at least 1, is '0'"),
+        (GEMM + "h100_sxm,o,bfloat16,1,2,3,1e400\n", "row 2: latency_us must be more than 0 and finite, is '1e400'"),
+        (GEMM + "h100_sxm,o,bfloat16,1,2,3,-4\n", "row 2: latency_us must be more than 0 and finite, is '-4'"),
         (GEMM + "h100_sxm,o,bfloat16,1,2,3\n", "row 2 has 6 cells under 7 headings"),
     ],
 )

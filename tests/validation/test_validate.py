@@ -136,6 +136,16 @@ def test_without_tables_it_runs_on_the_published_figures_and_says_how_to_get_mor
         assert "No rows of: gemm." in text
 
 
+def test_families_of_published_figures_need_no_database() -> None:
+    assert "pip install" not in run("launch").output
+
+
+def test_what_is_rounded_to_nothing_has_no_sign_of_its_own() -> None:
+    from experiments.text.validation import signed
+
+    assert [signed(value) for value in (-0.04, 0.04, -5.25, 12)] == ["+0.0", "+0.0", "-5.2", "+12.0"]
+
+
 def test_an_outcome_is_a_row_with_a_prediction_or_a_reason(folder: Path) -> None:
     (found,) = validate(Question(("gemm",), ("a100_sxm",), folder=folder)).families
     assert all(isinstance(one, Compared) and one.predicted > 0 for one in found.compared)
