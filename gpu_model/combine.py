@@ -24,6 +24,8 @@ from patterns.dtypes import dtype_bytes
 NEARLY_ALL = 0.8
 # A kernel more must save a seventh: what is saved on paper is not always there.
 WORTH_SPLITTING = 0.85
+# Results of the smallest tile that puts parts together: wherever a part fits, it does too.
+LEAST = 1
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,8 @@ def _choose_product(asked: Asked, machine: Machine, gap_cycles: int) -> tuple[Ch
 def fastest_combine(split: Chosen, machine: Machine) -> Combine:
     """The kernel that puts the parts of a split one together, in the tiles that are predicted to be fastest."""
     every = (_combine(split, tile, machine) for tile in POINTS)
-    return min((one for one in every if one is not None), key=lambda combine: combine.predicted_cycles)
+    fitting = [one for one in every if one is not None] or [_combine(split, LEAST, machine)]
+    return min((one for one in fitting if one is not None), key=lambda combine: combine.predicted_cycles)
 
 
 def _combine(split: Chosen, tile: int, machine: Machine) -> Combine | None:
@@ -112,7 +115,7 @@ def _combine(split: Chosen, tile: int, machine: Machine) -> Combine | None:
         latency_cycles=arrival_cycles(machine, read),
     )
     schedule = schedule_named(STREAMING)
-    slots = schedule.slot_counts(min(parts, most_slots(work, machine)))
+    slots = schedule.slot_counts(min(parts, max(most_slots(work, machine), tile == LEAST)))
     if not slots:
         return None
     choice = Choice(slots[-1], usable_loaders(STREAMING, schedule.LOADERS, None, machine)[0])

@@ -29,7 +29,8 @@ class Schedule(Protocol):
     LONGEST_FIRST: of tiles of different lengths the longest are given out first. matrix_reach(work, choice,
     machine): the share of the tensor core's rate that its products reach while they run. SPLITS_SHARED: each CTA of
     a cluster keeps only its part of the operand that they have in common. BY_TASKS: it needs the nodes of a kernel
-    one by one. RESIDENT: its CTAs end with their tiles, and an SM runs as many as fit (see resident).
+    one by one. POLYNOMIAL_OPS: vector ops of a special function that it does not leave to the special units.
+    RESIDENT: its CTAs end with their tiles, and an SM runs as many as fit (see resident).
     """
 
     SERVES: tuple[Job, ...]
@@ -99,6 +100,13 @@ def partial_tiles(name: str, work: Work, choice: Choice, machine: Machine) -> in
     """
     count = getattr(schedule_named(name), "partial_tiles", None)
     return cast(int, count(work, choice, machine)) if count else 0
+
+
+def polynomial_ops(machine: Machine) -> int:
+    """Fewest vector ops by which a schedule that the machine runs computes a special function; 0 where none does."""
+    known = (name for name in modules(SCHEDULES) if runs(name, machine))
+    found = (getattr(schedule_named(name), "POLYNOMIAL_OPS", 0) for name in known)
+    return min((ops for ops in found if ops), default=0)
 
 
 def longest_first(schedule: Schedule) -> bool:

@@ -13,6 +13,7 @@ from patterns.execute import execute
 from patterns.graph import Graph
 from patterns.library import workload
 from patterns.plan import Plan
+from tests.test_laws import check_run
 
 HOPPER = ("attention_serial", "attention_pingpong", "attention_both", "attention_intra_warpgroup", "flash_attention_2")
 MACHINES = {"flash_attention_2": "a100_sxm", "attention_tmem": "b200"}
@@ -52,3 +53,13 @@ def test_split_causal_attention_computes_the_graph(parts: int, seq: int) -> None
     plan = lower(made, load_machine("h100_sxm"), options={"splits": parts})
     assert [dim for dim, _ in plan.calls[0].tiling.splits] == ["context"]
     assert_equal(plan, parts)
+
+
+def test_parts_are_put_together_where_memory_holds_nothing() -> None:
+    """The lecture's SM warns of what does not fit: the smallest tile is taken for want of a better."""
+    graph = workload("attention", context=100)
+    machine = load_machine("lecture_sm", {"smem_bytes_per_cta": "64 B"})
+    plan = lower(graph, machine, options={"splits": 3})
+    assert any(call.combines for call in plan.calls)
+    assert plan.warnings
+    check_run(plan)

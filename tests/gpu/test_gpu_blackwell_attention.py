@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from gpu_model import load_machine, lower
+from gpu_model.rates import rates
 from gpu_model.schedule import schedule_named
 from gpu_model.schedules.attention_tmem import POLYNOMIAL_OPS, RESCALED_SHARE
 from gpu_model.work import Choice, Use, Wave, Work
@@ -17,6 +18,7 @@ from patterns.library import workload
 from patterns.pipeline.listing import listing
 from patterns.pipeline.simulate import simulate
 from patterns.pipeline.timeline import real_spans
+from tests.test_laws import check_run
 
 B200 = load_machine("b200")
 ATTENTION = schedule_named("attention_tmem")
@@ -126,3 +128,16 @@ def test_other_generations_do_without() -> None:
     graph = workload("attention", phase="prefill", overrides={"context": "1024"})
     with pytest.raises(UserError, match="schedule attention_tmem needs tcgen05, tmem, which h100_sxm lacks"):
         lower(graph, load_machine("h100_sxm"), schedule="attention_tmem")
+
+
+def test_no_kernel_exceeds_what_both_units_compute_of_exponentials() -> None:
+    """Slow special units leave most exponentials to the vector units: the peak is of both, elsewhere of one."""
+    graph = workload("attention", phase="prefill", context=1024)
+    slow = load_machine("b200", {"special_ops_per_cycle": "1 ops/cycle", "bf16_flops_per_cycle": "100000 FLOP/cycle"})
+    check_run(lower(graph, slow, schedule="attention_tmem"))
+    of_both, of_one = (
+        dict(rates(graph, load_machine(name, {"boost_clock_hz": "0 Hz", "sm_count": "1"})).peak)["special_ops"]
+        for name in ("b200", "h100_sxm")
+    )
+    assert of_both == (16 + 128 / 8) * load_machine("b200").clock_hz
+    assert of_one == 16 * load_machine("h100_sxm").clock_hz
