@@ -88,9 +88,9 @@ def _choose_product(asked: Asked, machine: Machine, gap_cycles: int) -> tuple[Ch
 
 def fastest_combine(split: Chosen, machine: Machine) -> Combine:
     """The kernel that puts the parts of a split one together, in the tiles that are predicted to be fastest."""
-    every = (_combine(split, tile, machine) for tile in POINTS)
-    fitting = [one for one in every if one is not None] or [_combine(split, LEAST, machine)]
-    return min((one for one in fitting if one is not None), key=lambda combine: combine.predicted_cycles)
+    every = [_combine(split, tile, machine) for tile in POINTS]
+    every = every if any(every) else [_combine(split, LEAST, machine)]
+    return min((one for one in every if one is not None), key=lambda combine: combine.predicted_cycles)
 
 
 def _combine(split: Chosen, tile: int, machine: Machine) -> Combine | None:
