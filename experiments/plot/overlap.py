@@ -46,6 +46,10 @@ PART_STYLES: Mapping[str, tuple[str, str]] = {
 LANE_INCHES = 0.16
 BAR_INCHES = 0.24
 MARGIN_INCHES = 0.75
+# Letters of a legend that fit above a time line; a title's are bold, and each entry has its colour and a space.
+LETTERS = 110
+BOLD = 1.3
+LEGEND_SPACE = 7
 
 
 def draw(comparison: Comparison) -> Picture:
@@ -95,8 +99,15 @@ def draw_gantt(axes: Axes, gantt: Gantt) -> None:
     part = f"first {gantt.until_cycle:,} of" if gantt.until_cycle < gantt.total_cycles else "all"
     cycles = f"{part} {gantt.total_cycles:,} cycles"
     axes.set_xlabel(f"time in the call, us ({cycles}{left_out})")
-    axes.set_title(f"{gantt.machine}, {gantt.mode}: call {gantt.call}")
+    axes.set_title(gantt_title(gantt, classes))
     axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=len(classes), borderaxespad=0.2, handlelength=1)
+
+
+def gantt_title(gantt: Gantt, classes: Sequence[UnitClass]) -> str:
+    """The machine, its mode and the call: in two lines where one would reach the legend at its right."""
+    before, call = f"{gantt.machine}, {gantt.mode}:", f"call {gantt.call}"
+    in_letters = BOLD * len(f"{before} {call}") + sum(LEGEND_SPACE + len(name) for name in classes)
+    return f"{before} {call}" if in_letters <= LETTERS else f"{before}\n{call}"
 
 
 def draw_account(axes: Axes, reports: Sequence[Report], word: str) -> None:

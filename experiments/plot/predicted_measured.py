@@ -23,6 +23,8 @@ PANEL_INCHES = 2.4
 BAND = 1.2
 # Ranges beyond this have ticks at powers of ten only.
 WIDE = 300
+# Ranges within this have a few ticks more.
+NARROW = 8
 
 
 def draw(validation: Validation) -> Picture:
@@ -78,10 +80,10 @@ def draw_family(axes: Axes, found: FamilyResult, styles: dict[str, tuple[str, st
 
 
 def label_axes(axes: Axes, low: float, high: float) -> None:
-    """The same few ticks on both axes: powers of ten, or 1, 2 and 5 of them where the range is narrow."""
+    """The same few ticks on both axes: powers of ten, or more of each where the range is narrow or very narrow."""
     from matplotlib.ticker import FixedLocator, NullLocator
 
-    steps = (1,) if high / low > WIDE else (1, 2, 5)
+    steps = (1,) if high / low > WIDE else (1, 2, 5) if high / low > NARROW else (1, 2, 3, 5, 7)
     powers = range(floor(log10(low)), ceil(log10(high)) + 1)
     ticks = [step * 10.0**power for power in powers for step in steps if low <= step * 10.0**power <= high]
     for axis in (axes.xaxis, axes.yaxis):

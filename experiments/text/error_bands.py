@@ -53,5 +53,5 @@ def row(outcome: Outcome, parts: Sequence[str]) -> tuple[str, ...]:
 
 
 def band_text(band: tuple[float, float] | None) -> str:
-    """'-5..+12%'; '' for none."""
-    return f"{band[0]:+.0f}..{band[1]:+.0f}%" if band else ""
+    """'-5..+12%', '+0..+12%'; '' for none."""
+    return f"{round(band[0]):+d}..{round(band[1]):+d}%" if band else ""

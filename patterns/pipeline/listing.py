@@ -70,7 +70,7 @@ def lines_of(op: object) -> list[str]:
 
 @lines_of.register
 def _(op: Loop) -> list[str]:
-    head = f"repeat {op.count:,} times" + (f"  # {op.label}" if op.label else "")
+    head = f"repeat {_number(op.count, 'time')}" + (f"  # {op.label}" if op.label else "")
     return [head, *(INDENT + line for inner in op.body for line in lines_of(inner))]
 
 
