@@ -148,8 +148,9 @@ def _missing(name: str, machine: Machine) -> str:
 
 
 def _instead(name: str, machine: Machine) -> str:
-    """The schedule of the same jobs that the machine has and that needs most of what this one does."""
+    """The schedule of the same jobs that the machine has, and that needs most of what this one does and least else."""
     wanted = schedule_named(name)
+    needed = {*wanted.NEEDS, wanted.LOADERS[0]}
     able = [
         other
         for other in modules(SCHEDULES)
@@ -157,7 +158,13 @@ def _instead(name: str, machine: Machine) -> str:
     ]
     if not able:
         return ""
-    nearest = max(able, key=lambda other: len(set(schedule_named(other).NEEDS) & set(wanted.NEEDS)))
+
+    def nearness(other: str) -> tuple[int, int]:
+        schedule = schedule_named(other)
+        needs = {*schedule.NEEDS, loaders_there(schedule.LOADERS, machine)[0]}
+        return len(needs & needed), -len(needs - needed)
+
+    nearest = max(able, key=nearness)
     return f"; {nearest} works there"
 
 

@@ -70,7 +70,8 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     """' (did you mean X?)' for the nearest known name, of those that begin with it if some do, else ''."""
     if len(name) > _COMPARED_LETTERS:
         return ""
-    compared = [other for other in islice(known, _COMPARED_NAMES) if len(other) <= _COMPARED_LETTERS]
-    longer = [other for other in compared if name and other.startswith(name)]
-    close = get_close_matches(name, longer or compared, n=1, cutoff=0.6)
-    return f" (did you mean {close[0]!r}?)" if close else ""
+    compared = {other.lower(): other for other in islice(known, _COMPARED_NAMES) if len(other) <= _COMPARED_LETTERS}
+    asked = name.lower()
+    longer = [other for other in compared if asked and other.startswith(asked)]
+    close = get_close_matches(asked, longer or compared, n=1, cutoff=0.6)
+    return f" (did you mean {compared[close[0]]!r}?)" if close else ""

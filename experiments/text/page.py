@@ -24,7 +24,15 @@ class Verbatim:
     text: str
 
 
-Part = str | Table | Verbatim
+@dataclass(frozen=True)
+class Code:
+    """A text whose lines are wrapped only where they do not fit, and then further in than they begin."""
+
+    text: str
+
+
+Part = str | Table | Verbatim | Code
+FURTHER_IN = 8
 
 
 def show_page(parts: Iterable[Part]) -> None:
@@ -46,7 +54,19 @@ def part_text(part: Part, width: int) -> str:
     """One part as plain text."""
     if isinstance(part, Table):
         return table_text(part, width)
+    if isinstance(part, Code):
+        return "\n".join(code_line(line, width) for line in part.text.split("\n"))
     return part.text if isinstance(part, Verbatim) else wrapped(part, width)
+
+
+def code_line(line: str, width: int) -> str:
+    """One line of code; what does not fit stands below it, the sign of a comment with its first word."""
+    if len(line) <= width:
+        return line
+    indent = " " * min(len(line) - len(line.lstrip()) + FURTHER_IN, width // 2)
+    kept = line.replace("# ", "#\0")
+    broken = textwrap.wrap(kept, width, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False)
+    return "\n".join(broken).replace("#\0", "# ")
 
 
 def wrapped(text: str, width: int) -> str:

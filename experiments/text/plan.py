@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from experiments.text.launching import launching_line
-from experiments.text.page import Part, Verbatim
+from experiments.text.page import Code, Part, Verbatim
 from experiments.text.quantity import bytes_text, time_text
 from experiments.text.states import states_parts
 from experiments.text.table import Column, Table
@@ -109,4 +109,4 @@ def call_parts(execution: Execution, name: str, cycles: int | None, cells: int) 
     lines = [timeline_line(unit.upper(), text_timeline(run.timeline, unit, until, cells), width) for unit in units]
     scale = f"{name}: cycles 0 to {until:,} of {run.timeline.total_cycles:,}, {until / cells:,.0f} a cell"
     states = states_parts(call.program, run.timeline) if execution.plan.family == "gpu" else []
-    return [Verbatim(listing(call.program).rstrip("\n")), scale, Verbatim("\n".join(lines)), *states]
+    return [Code(listing(call.program).rstrip("\n")), scale, Verbatim("\n".join(lines)), *states]

@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from experiments.text.page import page_text, rich_table
+from experiments.text.page import Code, page_text, part_text, rich_table
 from experiments.text.table import Column, Table, split, table_text
 
 TABLE = Table(
@@ -64,6 +64,17 @@ def test_a_long_name_leaves_half_the_width_for_words() -> None:
 def test_texts_are_wrapped_and_entries_keep_their_indent() -> None:
     text = page_text(["a rule:\n  looped  all layers in one call of the machine", TABLE], 30)
     assert text.splitlines()[:3] == ["a rule:", "  looped  all layers in one", "          call of the machine"]
+
+
+def test_code_is_broken_only_where_it_does_not_fit() -> None:
+    code = "role a\n    start load on load, 13 cycles, then arrive full(ring)  # bytes 1,024"
+    assert part_text(Code(code), 80) == code
+    assert part_text(Code(code), 60).split("\n") == [
+        "role a",
+        "    start load on load, 13 cycles, then arrive full(ring)",
+        "            # bytes 1,024",
+    ]
+    assert part_text(Code(code), 40).split("\n")[2] == "            arrive full(ring)  # bytes"
 
 
 def test_rich_draws_the_same_cells_in_the_same_width() -> None:

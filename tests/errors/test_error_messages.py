@@ -102,3 +102,5 @@ def test_a_wrong_override_is_placed_on_the_command_line(overrides: dict[str, str
 def test_an_override_of_no_extent() -> None:
     with pytest.raises(UnknownName, match=r"unknown extent 'row' \(did you mean 'rows'\?\); there is: columns, rows"):
         parse_graph(SOFTMAX, overrides={"row": "8"})
+    with pytest.raises(UnknownName, match=r"unknown extent 'ROWS' \(did you mean 'rows'\?\)"):
+        parse_graph(SOFTMAX, overrides={"ROWS": "8"})
