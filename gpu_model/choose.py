@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from gpu_model.able import able, loader_of
+from gpu_model.able_schedules import able_schedules, loader_of
 from gpu_model.asked import Asked, Chosen
 from gpu_model.cluster import moved_in_cluster, shares
 from gpu_model.cuts import Priced
 from gpu_model.fit import misfit, most_slots
+from gpu_model.kernel_machine import loaded, loaded_clock_hz, started
 from gpu_model.kernel_work import work_alone, work_under
 from gpu_model.loader import is_multicast
 from gpu_model.machine import Machine
 from gpu_model.occupancy.resident import predicted, with_ctas
 from gpu_model.options import Options
-from gpu_model.running import loaded, loaded_clock_hz, started
 from gpu_model.schedule import (
     Schedule,
     by_tasks,
@@ -25,10 +25,10 @@ from gpu_model.schedule import (
     schedule_named,
     splits_shared,
 )
+from gpu_model.schedule_reason import schedule_reason
 from gpu_model.smallest import row_clusters
 from gpu_model.tile import SMALLEST, Targets, cuttings, targets_of
 from gpu_model.traffic import moved
-from gpu_model.why import schedule_reason
 from gpu_model.work import Choice, Work
 from patterns.errors import DoesNotFit
 
@@ -83,7 +83,7 @@ def _nearest_misfit(candidates: list[Chosen]) -> DoesNotFit:
 
 
 def _candidates(asked: Asked, targets: Iterable[Targets], machine: Machine, clock_hz: int) -> list[Chosen]:
-    names = able(asked, machine)
+    names = able_schedules(asked, machine)
     every = cuttings(asked, targets, machine)
     return [chosen for cuts in every for chosen in _scheduled(asked, names, cuts, machine, clock_hz)]
 

@@ -8,9 +8,10 @@ from dataclasses import replace
 from gpu_model.applies import check_applies, unused
 from gpu_model.asked import Ask
 from gpu_model.call import call_of, combine_call
-from gpu_model.keep import Kept, kept_of
+from gpu_model.l2_keep import Kept, kept_of
+from gpu_model.l2_recent import recent
+from gpu_model.laid_out import lay_out
 from gpu_model.launch import launch_named
-from gpu_model.layout import lay_out
 from gpu_model.legal import Group
 from gpu_model.machine import Machine
 from gpu_model.megakernel.tasks import page_misfit
@@ -19,7 +20,6 @@ from gpu_model.operand_types import converted
 from gpu_model.options import options_of
 from gpu_model.policy import Policy, kernels, policy_named, together
 from gpu_model.rates import rates
-from gpu_model.recent import recent
 from gpu_model.schedule import AUTO
 from patterns.errors import DoesNotFit, UserError
 from patterns.graph import Block, Graph

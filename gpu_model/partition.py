@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from gpu_model.kernel_cost import Cost, Costs
 from gpu_model.legal import Group, Grouping
 from gpu_model.policy import ordered
-from gpu_model.worth import Worth, Worths
 from patterns.graph import Node
 
 REASON = "predicted to take least together"
@@ -17,7 +17,7 @@ MOST_NODES, FEWER_NODES, MANY = 24, 12, 200
 # A kernel that is dearer than the best cut of its nodes by a fourth of its own time is not made longer.
 HOPELESS = 4
 
-Weigh = Callable[[Worth], int]
+Weigh = Callable[[Cost], int]
 
 
 def orders(groupings: Iterable[Grouping]) -> tuple[tuple[Node, ...], ...]:
@@ -25,7 +25,7 @@ def orders(groupings: Iterable[Grouping]) -> tuple[tuple[Node, ...], ...]:
     return tuple(dict.fromkeys(tuple(n for group in ordered(g) for n in group.nodes) for g in groupings))
 
 
-def cheapest(nodes: Sequence[Node], known: Sequence[Grouping], worths: Worths, weigh: Weigh) -> Grouping:
+def cheapest(nodes: Sequence[Node], known: Sequence[Grouping], costs: Costs, weigh: Weigh) -> Grouping:
     """The block in kernels of neighbours among its nodes, which are in an order in which it can run.
 
     known: groupings whose kernels are candidates too, where their nodes are neighbours; the first has none of
@@ -36,12 +36,12 @@ def cheapest(nodes: Sequence[Node], known: Sequence[Grouping], worths: Worths, w
     cut: dict[int, Group] = {}
     for start in reversed(range(len(nodes))):
         for group, lengthens in _candidates(start, nodes, known[0], given.get(start, ())):
-            worth, rest = worths.of(group), least[start + len(group.nodes)]
-            if worth is None and lengthens:
+            cost, rest = costs.of(group), least[start + len(group.nodes)]
+            if cost is None and lengthens:
                 break  # with more nodes it does not fit either
-            if worth is None or rest is None:
+            if cost is None or rest is None:
                 continue
-            own, best = weigh(worth), least[start]
+            own, best = weigh(cost), least[start]
             if best is None or own + rest < best:
                 least[start], cut[start] = own + rest, group
             elif lengthens and own + rest > best + own // HOPELESS:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from gpu_model.kernel_machine import least_clock_hz
 from gpu_model.machine import Machine
 from gpu_model.product import product_of
-from gpu_model.running import least_clock_hz
 from gpu_model.schedule import polynomial_ops
 from patterns.graph import Graph
 from patterns.kind import has

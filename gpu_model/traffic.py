@@ -3,7 +3,7 @@
 L2: every tile loads its operands through its SM's port. HBM: a tensor that several tiles read comes from there once if
 all that the kernel reads fits the L2 together, or if it alone takes at most half of it; else once for every set of
 tiles that run together and share it. Results are written to the HBM, and the next kernel reads them from there, unless
-the L2 still has them (see recent.py).
+the L2 still has them (see l2_recent.py).
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ from gpu_model.authoring.description import (
 )
 from gpu_model.authoring.mistakes import check_description
 from gpu_model.fit import misfit
-from gpu_model.layout import lay_out
+from gpu_model.laid_out import lay_out
 from gpu_model.lowering import lower
 from gpu_model.machine import Machine
 from gpu_model.occupancy.limits import WARPGROUP

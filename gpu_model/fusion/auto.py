@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from gpu_model.apart import join_what_pays
 from gpu_model.fusion import epilogue, library, operator
+from gpu_model.joins import join_what_pays
+from gpu_model.kernel_cost import Cost, Costs, device_time, pace
 from gpu_model.legal import Grouping
 from gpu_model.partition import cheapest, orders
-from gpu_model.worth import Worth, Worths, device_time, pace
 
 RANK = 4
 OTHERS = (library, epilogue, operator)
@@ -25,7 +25,7 @@ MOST_SIMULATED, NEAR = 10, 1.25
 
 def fuse(grouping: Grouping) -> Grouping:
     """The cheapest of what the other policies do and what neighbours allow: as predicted, and as the best few run."""
-    predicted = Worths(grouping)
+    predicted = Costs(grouping)
     simulated = predicted.as_run()
     known = [grouping, *(policy.fuse(grouping) for policy in OTHERS)]
     weights = (device_time, pace) if grouping.ask.host_cycles else (device_time,)
@@ -36,25 +36,25 @@ def fuse(grouping: Grouping) -> Grouping:
     return join_what_pays(replace(best, refused=in_parts), (predicted, simulated), weigh)
 
 
-def _best(candidates: Sequence[Grouping], worths: Worths) -> Grouping:
-    return min(candidates, key=lambda candidate: _rank(worths.total(candidate.groups())))
+def _best(candidates: Sequence[Grouping], costs: Costs) -> Grouping:
+    return min(candidates, key=lambda candidate: _rank(costs.total(candidate.groups())))
 
 
-def _near_best(candidates: Sequence[Grouping], predicted: Worths) -> list[Grouping]:
+def _near_best(candidates: Sequence[Grouping], predicted: Costs) -> list[Grouping]:
     """Those whose prediction may be wrong by enough, the best first."""
     ranked = sorted(candidates, key=lambda candidate: _rank(predicted.total(candidate.groups())))
     least = predicted.total(ranked[0].groups())
     if least is None:
         return ranked[:1]
     totals = [predicted.total(candidate.groups()) for candidate in ranked[:MOST_SIMULATED]]
-    near = [worth is not None and worth.time_ps <= least.time_ps * NEAR for worth in totals]
+    near = [cost is not None and cost.time_ps <= least.time_ps * NEAR for cost in totals]
     return [candidate for candidate, is_near in zip(ranked, near, strict=False) if is_near]
 
 
-def _rank(worth: Worth | None) -> tuple[bool, int, int]:
-    return (True, 0, 0) if worth is None else (False, worth.time_ps, worth.device_ps)
+def _rank(cost: Cost | None) -> tuple[bool, int, int]:
+    return (True, 0, 0) if cost is None else (False, cost.time_ps, cost.device_ps)
 
 
-def _waits_for_host(grouping: Grouping, worths: Worths) -> bool:
-    worth = worths.total(grouping.groups())
-    return worth is not None and worth.host_ps > worth.device_ps
+def _waits_for_host(grouping: Grouping, costs: Costs) -> bool:
+    cost = costs.total(grouping.groups())
+    return cost is not None and cost.host_ps > cost.device_ps

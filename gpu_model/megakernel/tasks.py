@@ -14,7 +14,7 @@ from math import ceil
 from gpu_model.asked import Asked
 from gpu_model.cuts import Amounts, Cut
 from gpu_model.exchange import Phase, phases_of, sent_bytes
-from gpu_model.layout import LaidOut
+from gpu_model.laid_out import LaidOut
 from gpu_model.machine import Machine
 from gpu_model.price import Transfer, hbm_cycles, path_cycles
 from gpu_model.space import Access

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from gpu_model.call import tiling_of
 from gpu_model.cuts import Amounts
-from gpu_model.layout import LaidOut
+from gpu_model.laid_out import LaidOut
 from gpu_model.legal import Group
 from gpu_model.machine import Machine
 from gpu_model.megakernel.paged import Body, program

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from gpu_model.able import loader_of
+from gpu_model.able_schedules import loader_of
 from gpu_model.applies import served
 from gpu_model.fit import misfit, most_slots, resident
 from gpu_model.loader import loader_named

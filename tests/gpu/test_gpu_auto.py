@@ -13,10 +13,10 @@ import pytest
 from gpu_model import load_machine, lower, machine_names
 from gpu_model.asked import Ask
 from gpu_model.fusion import auto
+from gpu_model.kernel_cost import Cost, Costs, sort_of
 from gpu_model.legal import Group, Grouping, separate
 from gpu_model.partition import cheapest
 from gpu_model.policy import policy_named
-from gpu_model.worth import Worth, Worths, sort_of
 from patterns.graph import Graph
 from patterns.library import graph_names, workload
 from patterns.plan import Plan
@@ -38,9 +38,9 @@ def groupings(graph: Graph, block: int, ask: Ask) -> dict[str, Grouping]:
 
 
 def run_time_ps(grouping: Grouping) -> int:
-    worth = Worths(grouping, simulated=True).total(grouping.groups())
-    assert worth is not None
-    return worth.time_ps
+    cost = Costs(grouping, simulated=True).total(grouping.groups())
+    assert cost is not None
+    return cost.time_ps
 
 
 def reason(plan: Plan, *nodes: str) -> str:
@@ -137,13 +137,13 @@ nodes:
 
 
 @dataclass
-class Priced(Worths):
-    """Worths that are given, by the names of a kernel's nodes."""
+class Priced(Costs):
+    """Costs that are given, by the names of a kernel's nodes."""
 
     prices: dict[tuple[str, ...], int] = field(default_factory=dict)
 
-    def of(self, group: Group) -> Worth:
-        return Worth(self.prices[group.names])
+    def of(self, group: Group) -> Cost:
+        return Cost(self.prices[group.names])
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -157,7 +157,7 @@ def test_the_cut_of_a_chain_is_the_cheapest_of_all(seed: int, monkeypatch: pytes
     random = Random(seed)
     prices = {tuple(names[a:b]): random.randint(1, 100) for a in range(7) for b in range(a + 1, 8)}
     monkeypatch.setattr("gpu_model.partition.HOPELESS", Fraction(1, 1000))  # nothing is given up early
-    cut = cheapest(alone.nodes, [alone], Priced(alone, prices=prices), lambda worth: worth.device_ps)
+    cut = cheapest(alone.nodes, [alone], Priced(alone, prices=prices), lambda cost: cost.device_ps)
     every = (
         [0, *(at for at in range(1, 7) if cuts >> (at - 1) & 1), 7]  # every set of places to cut at
         for cuts in range(2**6)

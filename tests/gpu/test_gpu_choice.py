@@ -8,7 +8,7 @@ import pytest
 
 from gpu_model import load_machine, lower
 from gpu_model.asked import Ask
-from gpu_model.layout import lay_out
+from gpu_model.laid_out import lay_out
 from gpu_model.machine import Machine
 from gpu_model.policy import kernels, policy_named
 from gpu_model.schedule import schedule_named

@@ -9,9 +9,9 @@ import pytest
 
 from gpu_model import combine as combining
 from gpu_model import load_machine, lower
+from gpu_model.kernel_machine import STEP_HZ, least_clock_hz, loaded_clock_hz
 from gpu_model.machine import Machine
 from gpu_model.rank import MOST_PRICED
-from gpu_model.running import STEP_HZ, least_clock_hz, loaded_clock_hz
 from patterns.errors import DoesNotFit, UserError
 from patterns.evaluate import evaluate, random_arrays
 from patterns.execute import execute

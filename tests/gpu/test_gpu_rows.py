@@ -8,7 +8,7 @@ from gpu_model import load_machine, lower
 from gpu_model.asked import Ask
 from gpu_model.call import programs_of
 from gpu_model.cuts import Cut, price_cut
-from gpu_model.layout import lay_out
+from gpu_model.laid_out import lay_out
 from gpu_model.legal import separate
 from gpu_model.policy import policy_named
 from gpu_model.smallest import row_clusters

@@ -15,7 +15,7 @@ from patterns.errors import UserError
 FIXABLE = ("loader", "layout", "cluster", "dma_warps")
 
 
-def able(asked: Asked, machine: Machine) -> tuple[str, ...]:
+def able_schedules(asked: Asked, machine: Machine) -> tuple[str, ...]:
     """The schedules that a kernel is tried with: the named one, else of those that `auto` tries the ones that can.
 
     Raises UnknownName, and UserError where none of them can.

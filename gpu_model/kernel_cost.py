@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
 from gpu_model.call import programs_of
-from gpu_model.layout import LaidOut, lay_out
+from gpu_model.laid_out import LaidOut, lay_out
 from gpu_model.legal import Group, Grouping
 from patterns.errors import DoesNotFit
 from patterns.graph import Graph
@@ -15,14 +15,14 @@ from patterns.units import ticks
 
 
 @dataclass(frozen=True)
-class Worth:
+class Cost:
     """Time of kernels, in ps. device_ps: running, and the gaps between them. host_ps: launching them."""
 
     device_ps: int = 0
     host_ps: int = 0
 
-    def __add__(self, other: Worth) -> Worth:
-        return Worth(self.device_ps + other.device_ps, self.host_ps + other.host_ps)
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(self.device_ps + other.device_ps, self.host_ps + other.host_ps)
 
     @property
     def time_ps(self) -> int:
@@ -30,19 +30,19 @@ class Worth:
         return max(self.device_ps, self.host_ps)
 
 
-def device_time(worth: Worth) -> int:
+def device_time(cost: Cost) -> int:
     """What counts where the device sets the pace, in ps."""
-    return worth.device_ps
+    return cost.device_ps
 
 
-def pace(worth: Worth) -> int:
+def pace(cost: Cost) -> int:
     """What counts where the host sets the pace, in ps: of every kernel the slower of launching and running it."""
-    return worth.time_ps
+    return cost.time_ps
 
 
 @dataclass
-class Worths:
-    """Worth of groups, each sort of kernel laid out once: groups that differ in names only are of one sort.
+class Costs:
+    """Costs of groups, each sort of kernel laid out once (kept here): groups that differ in names only are of one sort.
 
     simulated: whether kernels are run, which is exact and slower, or predicted in closed form.
     """
@@ -50,10 +50,10 @@ class Worths:
     grouping: Grouping
     simulated: bool = False
     laid_out: dict[object, LaidOut | None] = field(default_factory=dict)
-    of_sort: dict[object, Worth | None] = field(default_factory=dict)
-    of_names: dict[tuple[object, ...], Worth | None] = field(default_factory=dict)
+    of_sort: dict[object, Cost | None] = field(default_factory=dict)
+    of_names: dict[tuple[object, ...], Cost | None] = field(default_factory=dict)
 
-    def of(self, group: Group) -> Worth | None:
+    def of(self, group: Group) -> Cost | None:
         """None where no tile fits."""
         names = (group.names, group.online)
         if names not in self.of_names:
@@ -61,18 +61,18 @@ class Worths:
             if sort not in self.laid_out:
                 self.laid_out[sort] = self._lay_out(group)
             if sort not in self.of_sort:
-                self.of_sort[sort] = self._worth(self.laid_out[sort])
+                self.of_sort[sort] = self._cost(self.laid_out[sort])
             self.of_names[names] = self.of_sort[sort]
         return self.of_names[names]
 
-    def total(self, groups: Iterable[Group]) -> Worth | None:
+    def total(self, groups: Iterable[Group]) -> Cost | None:
         """Of several kernels, None where one does not fit."""
         found = [self.of(group) for group in groups]
-        return None if None in found else sum((w for w in found if w is not None), Worth())
+        return None if None in found else sum((cost for cost in found if cost is not None), Cost())
 
-    def as_run(self) -> Worths:
+    def as_run(self) -> Costs:
         """The same kernels, simulated."""
-        return Worths(self.grouping, simulated=True, laid_out=self.laid_out)
+        return Costs(self.grouping, simulated=True, laid_out=self.laid_out)
 
     def _lay_out(self, group: Group) -> LaidOut | None:
         if len(group.nodes) > 1 and self.grouping.misfit(group):
@@ -82,13 +82,13 @@ class Worths:
         except DoesNotFit:
             return None
 
-    def _worth(self, laid_out: LaidOut | None) -> Worth | None:
+    def _cost(self, laid_out: LaidOut | None) -> Cost | None:
         if laid_out is None:
             return None
         ask = self.grouping.ask
         gaps, host = (laid_out.launches * cycles for cycles in (ask.gap_cycles, ask.host_cycles))
         running = _run_ps(laid_out) if self.simulated else ticks(laid_out.predicted_cycles, ask.machine.clock_hz)
-        return Worth(running + ticks(gaps, ask.machine.clock_hz), ticks(host, ask.machine.clock_hz))
+        return Cost(running + ticks(gaps, ask.machine.clock_hz), ticks(host, ask.machine.clock_hz))
 
 
 def _run_ps(laid_out: LaidOut) -> int:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from gpu_model.kernel_cost import Cost, Costs
 from gpu_model.legal import Group, Grouping
-from gpu_model.worth import Worth, Worths
 from patterns.plan import Refusal
 
 REASON = "predicted to take less than its parts"
 PS_PER_US = 1_000_000
 
 
-def join_what_pays(grouping: Grouping, worths: Sequence[Worths], weigh: Callable[[Worth], int]) -> Grouping:
-    """Pairs joined as long as one pays by all of the worths; then every pair that is left, refused with its reason."""
+def join_what_pays(grouping: Grouping, costs: Sequence[Costs], weigh: Callable[[Cost], int]) -> Grouping:
+    """Pairs joined as long as one pays by each of the costs; then every pair that is left, refused with its reason."""
     joined = True
     while joined:
         joined = False
@@ -23,7 +23,7 @@ def join_what_pays(grouping: Grouping, worths: Sequence[Worths], weigh: Callable
             if grouping.of[first.names[0]] is not first or grouping.of[second.names[0]] is not second:
                 continue
             both = grouping.together((first, second), REASON)
-            why = _why_apart(grouping, both, (first, second), worths, weigh)
+            why = _why_apart(grouping, both, (first, second), costs, weigh)
             if why:
                 refused.append(Refusal(both.names, why))
             else:
@@ -43,7 +43,7 @@ def _pairs(grouping: Grouping) -> Iterator[tuple[Group, Group]]:
 
 
 def _why_apart(
-    grouping: Grouping, both: Group, pair: tuple[Group, Group], worths: Iterable[Worths], weigh: Callable[[Worth], int]
+    grouping: Grouping, both: Group, pair: tuple[Group, Group], costs: Iterable[Costs], weigh: Callable[[Cost], int]
 ) -> str:
     """Why two kernels do not become one, '' if they should."""
     online = next((group for group in pair if group.online), None)
@@ -52,12 +52,12 @@ def _why_apart(
     why = grouping.refusal(both)
     if why:
         return why
-    for how in worths:
-        worth, apart = how.of(both), how.total(pair)
-        if worth is None or apart is None:
+    for how in costs:
+        cost, apart = how.of(both), how.total(pair)
+        if cost is None or apart is None:
             return "no tile of both together fits an SM"
-        if weigh(worth) >= weigh(apart):
-            return _not_profitable(weigh(worth), weigh(apart))
+        if weigh(cost) >= weigh(apart):
+            return _not_profitable(weigh(cost), weigh(apart))
     return ""
 
 
