@@ -14,7 +14,7 @@ from typing import cast
 
 from gpu_model.assign import sent_bytes as ring_bytes
 from gpu_model.machine import Machine
-from gpu_model.roles import RING, assemble, drain, fed_cycles, load_step, loading_cycles, loop, needed, ramp
+from gpu_model.roles import RING, all_loads, assemble, drain, fed_cycles, loading_cycles, loop, needed, ramp
 from gpu_model.schedule import schedule_named
 from gpu_model.work import Choice, Use, Work
 from patterns.pipeline.program import Channel, Program, Role
@@ -82,9 +82,7 @@ def predicted(work: Work, choice: Choice, machine: Machine, phases: Sequence[Pha
 
 def program(work: Work, choice: Choice, machine: Machine, phases: Sequence[Phase]) -> Program:
     """A role that loads this GPU's own payload, and one that exchanges it and stores the sum."""
-    loads = ramp(machine) + _before(phases[0])
-    for wave in work.waves:
-        loads += loop(wave.tiles * work.steps, load_step(work, wave, machine, choice), "loads")
+    loads = ramp(machine) + _before(phases[0]) + all_loads(work, machine, choice)
     sends = _first(work, phases[0], machine)
     for before, phase in pairwise(phases):
         sends += _arrived(work, before) + _phase(work, phase, machine)

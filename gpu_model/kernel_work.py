@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from math import ceil
 
 from gpu_model.asked import Asked
 from gpu_model.assign import work_of
@@ -47,8 +46,7 @@ def _in_registers(work: Work, machine: Machine) -> Work:
     if not machine.tmem_columns or machine.mma_sync_efficiency == 1:
         return work
     share = exact(machine.mma_sync_efficiency)
-    slower = (replace(use, cycles=ceil(use.cycles / share)) if use.unit == "tc" else use for use in work.step)
-    return replace(work, step=tuple(slower))
+    return replace(work, step=tuple(use.at_share(share) if use.unit == "tc" else use for use in work.step))
 
 
 def _laid_in_smem(work: Work, cuts: tuple[Priced, ...], asked: Asked) -> Work:

@@ -13,6 +13,7 @@ from gpu_model.cuts import PARTIAL_BYTES
 from gpu_model.machine import Machine
 from gpu_model.price import mma
 from gpu_model.product import Product
+from gpu_model.ring_paths import RING_SLOTS
 from gpu_model.schedule import adds_up
 from gpu_model.space import Space
 from gpu_model.tile import Targets
@@ -23,7 +24,6 @@ MOST_PRICED = 5
 MOST_WAVES = 4
 # Parts of a split K that are tried, as libraries do.
 SPLITS = (2, 3, 4, 6, 8, 12, 16, 24, 32)
-DEEPEST = 32
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ def _step_cycles(shape: _Shape, tile: tuple[int, int, int], num_bytes: int, mach
     # Two consumers with half of the rows each hide what the other waits for.
     alone = product.cycles if product.row_blocks == 1 else -(-product.cycles // 2)
     computing = max(product.cycles, alone + around)
-    slots = min(DEEPEST, max(1, machine.smem_bytes_per_cta // num_bytes))
+    slots = min(RING_SLOTS[-1], max(1, machine.smem_bytes_per_cta // num_bytes))
     arriving = -(-num_bytes // machine.load_bytes_per_cycle)
     return max(computing, arriving, (arriving + machine.load_latency_cycles + computing) // slots)
 

@@ -13,11 +13,18 @@ from gpu_model.work import Wave, Work
 
 # Slot counts of a ring that are tried: round ones.
 RING_SLOTS = (1, 2, 3, 4, 6, 8, 12, 16, 32)
+# Those of a ring of small tiles, whose latency many slots in flight must hide.
+STREAM_SLOTS = (1, 2, 4, 8, 16)
 
 
 def deepest_ring(most: int) -> tuple[int, ...]:
     """The greatest of a few round slot counts that is at most `most`; none where there is no room for any."""
     return tuple(slots for slots in RING_SLOTS if slots <= most)[-1:]
+
+
+def stream_slots(most: int) -> tuple[int, ...]:
+    """The slot counts for a stream of small tiles that are at most `most`, fewest first."""
+    return tuple(slots for slots in STREAM_SLOTS if slots <= most)
 
 
 @dataclass(frozen=True)
@@ -66,9 +73,8 @@ class Ring:
         total = self.issue + self.work.latency_cycles + self.hold + self.ends[-1]
         for wave in self.work.waves:
             total += wave.tiles * self.work.steps * max(self.issue, wave.load.cycles)
-            total += wave.tiles * wave.store.cycles if wave.store.unit == wave.load.unit else 0
-        last = self.work.waves[-1]
-        return total - (last.store.cycles if last.store.unit == last.load.unit else 0)
+            total += wave.tiles * wave.stored_on_loads_cycles
+        return total - self.work.waves[-1].stored_on_loads_cycles
 
     def lapped_cycles(self) -> int:
         """All steps round the ring without a look at where tiles end; then the last one's."""

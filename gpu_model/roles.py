@@ -46,6 +46,14 @@ def load_step(work: Work, wave: Wave, machine: Machine, choice: Choice) -> tuple
     return (Acquire(RING), *hand_over(machine), *_load(work, wave, machine, choice, RING))
 
 
+def all_loads(work: Work, machine: Machine, choice: Choice) -> tuple[Op, ...]:
+    """The loads of all tiles, one after another; whose tile they are of is the readers' business."""
+    script: tuple[Op, ...] = ()
+    for wave in work.waves:
+        script += loop(wave.tiles * work.steps, load_step(work, wave, machine, choice), "loads")
+    return script
+
+
 def fetch_step(work: Work, wave: Wave, machine: Machine, choice: Choice) -> tuple[Op, ...]:
     """Start a load into registers; nobody else reads them, so there is no barrier to wait for."""
     return (Acquire(REGISTERS), *_load(work, wave, machine, choice, REGISTERS))
@@ -149,7 +157,7 @@ def used_cycles(work: Work, issue: int, step: int, slots: int, ends: Sequence[in
     scarce = work.tiles * work.steps > slots
     total = 0
     for wave, end in zip(work.waves, ends, strict=True):
-        held_up = wave.store.cycles // work.steps if wave.store.unit == wave.load.unit else 0
+        held_up = wave.stored_on_loads_cycles // work.steps
         loading = issue + wave.load.cycles + work.latency_cycles + held_up
         returning = -(-work.steps * (loading + step) // slots) + max(0, end - loading) if scarce else 0
         total += wave.tiles * max(work.steps * step + end, returning)

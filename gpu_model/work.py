@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
+from math import ceil
 
 from patterns.pipeline.script import Counts, Run
 
@@ -25,6 +27,10 @@ class Use:
         """The part of it from `first` to `last` of `of` equal shares: cycles rounded up, counts that add up exactly."""
         counts = tuple((name, amount * last // of - amount * first // of) for name, amount in self.counts)
         return Use(self.unit, -(-self.cycles * (last - first) // of), self.label, counts)
+
+    def at_share(self, share: Fraction) -> Use:
+        """The same at a share of the unit's rate: cycles rounded up."""
+        return replace(self, cycles=ceil(self.cycles / share))
 
 
 @dataclass(frozen=True)
@@ -56,6 +62,11 @@ class Wave:
     path: Path = Path(0, 0, 0)
     steps: int = 0
     held: Use | None = None
+
+    @property
+    def stored_on_loads_cycles(self) -> int:
+        """What a tile's store takes of the loads' own unit; 0 where it has another."""
+        return self.store.cycles if self.store.unit == self.load.unit else 0
 
 
 @dataclass(frozen=True)
@@ -198,7 +209,7 @@ class CtaDemand:
 
 @dataclass(frozen=True)
 class Choice:
-    """How a schedule is set. slots: steps that shared memory holds. loader: 'tma' or 'cp_async'.
+    """How a schedule is set. slots: steps that shared memory holds. loader: a file of loaders/.
 
     warpgroups: groups of 128 threads that compute one tile together. cluster: CTAs that share operands.
     dma_warps: warps that load, where a schedule has several. splits: parts of a tile's steps, where a schedule adds

@@ -32,7 +32,7 @@ def predicted(work: Work, choice: Choice, machine: Machine, blocks: tuple[Block,
     starting = machine.tile_start_cycles if pace.starts else 0
     for wave in work.waves:
         steps, load = work.steps_of(wave), wave.load.cycles
-        held_up = wave.store.cycles // steps if wave.store.unit == wave.load.unit else 0
+        held_up = wave.stored_on_loads_cycles // steps
         round_trip = issue + load + work.latency_cycles + pace.step_cycles if load else 0
         returns = round_trip // choice.slots if steps > choice.slots else 0
         fed = max(load + held_up, 2 * issue if load else 0, returns)

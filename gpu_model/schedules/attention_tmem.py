@@ -81,14 +81,13 @@ def predict(work: Work, choice: Choice, machine: Machine) -> int:
         returns = (issue + load + work.latency_cycles + chain) // choice.slots if load and steps > choice.slots else 0
         period = max(chain, load, busiest, returns)
         loads = steps * load + (wave.held.cycles if wave.held else 0)
-        stored = wave.store.cycles if wave.store.unit == wave.load.unit else 0
         ends = work.end_cycles(wave) + 2 * machine.barrier_cycles
         # The next tile's queries come while the last softmax and sums run.
         late = work.latency_cycles + wave.held.cycles - chain + blocks[0].scores.cycles if wave.held else 0
         # The second half begins behind the first one's scores.
         tile = machine.tile_start_cycles + blocks[0].scores.cycles + steps * period
         tile += max(0, late - machine.tile_start_cycles)
-        total += wave.tiles * max(tile, loads + stored, ends + chain // 2)
+        total += wave.tiles * max(tile, loads + wave.stored_on_loads_cycles, ends + chain // 2)
     first, last = work.waves[0], work.waves[-1]
     if first.load.cycles:
         total += issue + work.latency_cycles + first.load.cycles // 2 + (first.held.cycles if first.held else 0)

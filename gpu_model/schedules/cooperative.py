@@ -10,12 +10,12 @@ from gpu_model.machine import Machine
 from gpu_model.ring_paths import Ring, deepest_ring
 from gpu_model.roles import (
     RING,
+    all_loads,
     assemble,
     compute_step,
     computing_cycles,
     drain,
     end_tile,
-    load_step,
     loading_cycles,
     loop,
     meet,
@@ -82,9 +82,7 @@ def _by_unit(uses: Iterable[Use]) -> Mapping[str, int]:
 
 def program(work: Work, choice: Choice, machine: Machine) -> Program:
     """Persistent. A slot is free once all consumers gave it back; they enter and leave the end of a tile together."""
-    producer: tuple[Op, ...] = ramp(machine)
-    for wave in work.waves:
-        producer += loop(wave.tiles * work.steps, load_step(work, wave, machine, choice), "loads")
+    producer = ramp(machine) + all_loads(work, machine, choice)
     consumers = tuple(
         Role(f"consumer{part}", _consumer(work, part, choice, machine)) for part in range(choice.warpgroups)
     )

@@ -7,8 +7,8 @@ DMA warps of its own. One slot is single buffering, two are double buffering.
 
 from __future__ import annotations
 
-from gpu_model.fit import ring_bytes
-from gpu_model.loader import loader_named
+from gpu_model.fit import REGISTER_BYTES, ring_bytes
+from gpu_model.loader import is_staged
 from gpu_model.machine import Machine
 from gpu_model.occupancy.limits import WARP, WARPGROUP
 from gpu_model.price import issue_cycles
@@ -38,7 +38,6 @@ DMA_WARPS = (4, 1, 2, 8)
 BUFFER = "buffer"
 LOADED = "loaded"
 LAUNCHED = "launched"
-REGISTER_BYTES = 4
 
 
 def slot_counts(most: int) -> tuple[int, ...]:
@@ -54,7 +53,7 @@ def demand(work: Work, choice: Choice, machine: Machine) -> CtaDemand:
     threads = choice.warpgroups * WARPGROUP
     beside = machine.registers_beside_accumulators
     loading = WARP * choice.dma_warps
-    held = -(-work.slot_bytes // (loading * REGISTER_BYTES)) if _by_registers(choice) else 0
+    held = -(-work.slot_bytes // (loading * REGISTER_BYTES)) if is_staged(choice.loader) else 0
     needs = (
         RoleDemand("DMA warps", loading * _sets(choice), held + beside),
         RoleDemand("computing warps", threads, -(-work.accumulators // threads) + beside),
@@ -131,7 +130,7 @@ def _transfer(work: Work, wave: Wave, choice: Choice, machine: Machine, part: in
     load = wave.load.between(part, part + 1, choice.dma_warps)
     issue = Use("issue", _issue_cycles(work, choice, machine), "issue")
     head = (Acquire(buffer), *hand_over(machine), *needed(issue))
-    if not _by_registers(choice):
+    if not is_staged(choice.loader):
         return (*head, copy(load.unit, load.cycles, work.latency_cycles, buffer, label=load.label, counts=load.counts))
     write = Use("smem", _write_cycles(work, choice, machine), "write")
     into_registers = Start(load.unit, load.cycles, work.latency_cycles, (), LOADED, load.label, load.counts)
@@ -143,13 +142,9 @@ def _buffer(part: int, choice: Choice) -> str:
     return f"{BUFFER}.part{part}" if choice.dma_warps > 1 else BUFFER
 
 
-def _by_registers(choice: Choice) -> bool:
-    return "registers" in loader_named(choice.loader).THROUGH
-
-
 def _sets(choice: Choice) -> int:
     """Sets of DMA warps: one for each buffer where a load keeps its warp."""
-    return choice.slots if _by_registers(choice) else 1
+    return choice.slots if is_staged(choice.loader) else 1
 
 
 def _issue_cycles(work: Work, choice: Choice, machine: Machine) -> int:
@@ -166,6 +161,6 @@ def _held_up_cycles(work: Work, choice: Choice, machine: Machine) -> int:
 
 def _write_cycles(work: Work, choice: Choice, machine: Machine) -> int:
     """What writing one warp's part from registers to shared memory takes, rounded up."""
-    if not _by_registers(choice):
+    if not is_staged(choice.loader):
         return 0
     return -(-work.slot_bytes // (choice.dma_warps * machine.smem_write_bytes_per_cycle))

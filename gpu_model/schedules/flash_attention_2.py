@@ -7,8 +7,6 @@ Keys of the next block are loaded under softmax and sums, values under the score
 from __future__ import annotations
 
 from dataclasses import replace
-from fractions import Fraction
-from math import ceil
 
 from gpu_model.attention.pace import Pace, predicted
 from gpu_model.attention.scripts import (
@@ -33,6 +31,7 @@ from gpu_model.schedule import Job
 from gpu_model.work import Choice, CtaDemand, Use, Wave, Work
 from patterns.pipeline.program import Program
 from patterns.pipeline.script import Op
+from patterns.units import exact
 
 LOADERS = ("cp_async", "registers")
 SERVES: tuple[Job, ...] = ("online",)
@@ -77,15 +76,11 @@ def program(work: Work, choice: Choice, machine: Machine) -> Program:
 
 def _blocks(work: Work, choice: Choice, machine: Machine) -> tuple[Block, ...]:
     """Products at the rate of mma.sync."""
-    share = Fraction(machine.mma_sync_efficiency)
+    share = exact(machine.mma_sync_efficiency)
     blocks = blocks_of(work, choice, machine, overlaps=choice.warpgroups > 1)
     return tuple(
-        replace(block, scores=_slower(block.scores, share), values=_slower(block.values, share)) for block in blocks
+        replace(block, scores=block.scores.at_share(share), values=block.values.at_share(share)) for block in blocks
     )
-
-
-def _slower(use: Use, share: Fraction) -> Use:
-    return replace(use, cycles=ceil(use.cycles / share))
 
 
 def _issue(work: Work, choice: Choice, machine: Machine) -> int:

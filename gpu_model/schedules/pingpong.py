@@ -12,12 +12,12 @@ from gpu_model.machine import Machine
 from gpu_model.ring_paths import Ring, deepest_ring
 from gpu_model.roles import (
     RING,
+    all_loads,
     assemble,
     compute_step,
     computing_cycles,
     drain,
     end_tile,
-    load_step,
     loading_cycles,
     loop,
     ramp,
@@ -61,9 +61,7 @@ def predict(work: Work, choice: Choice, machine: Machine) -> int:
 
 def program(work: Work, choice: Choice, machine: Machine) -> Program:
     """Persistent. The producer streams the steps of all tiles; whose tile they are follows from the turns."""
-    producer: tuple[Op, ...] = ramp(machine)
-    for wave in work.waves:
-        producer += loop(wave.tiles * work.steps, load_step(work, wave, machine, choice), "loads")
+    producer = ramp(machine) + all_loads(work, machine, choice)
     roles = [Role("producer", producer)]
     roles += [Role(f"consumer{me}", _consumer(work, me, machine)) for me in range(min(CONSUMERS, work.tiles))]
     barriers = tuple(Barrier(turn_of(me)) for me in range(CONSUMERS))

@@ -9,10 +9,11 @@ from dataclasses import replace
 
 from gpu_model.machine import Machine
 from gpu_model.occupancy.limits import WARP, WARPGROUP
-from gpu_model.roles import RING, assemble, drain, fed_cycles, hand_over, load_step, loading_cycles, loop, needed, ramp
+from gpu_model.ring_paths import stream_slots
+from gpu_model.roles import RING, all_loads, assemble, drain, fed_cycles, hand_over, loading_cycles, loop, needed, ramp
 from gpu_model.schedule import Job
-from gpu_model.warps.assignment import lanes_of, registers_of
-from gpu_model.work import Choice, CtaDemand, RoleDemand, Task, Use, Wave, Work
+from gpu_model.warps.assignment import lanes_of, registers_of, side_by_side
+from gpu_model.work import Choice, CtaDemand, RoleDemand, Task, Use, Work
 from patterns.pipeline.program import Channel, Program, Role
 from patterns.pipeline.script import Acquire, Commit, Op, Release, Wait
 
@@ -28,7 +29,7 @@ RESULT_SLOTS = 2
 
 def slot_counts(most: int) -> tuple[int, ...]:
     """Ring depths to try, fewest first."""
-    return tuple(n for n in (1, 2, 4, 8, 16) if n <= most)
+    return stream_slots(most)
 
 
 def demand(work: Work, choice: Choice, machine: Machine) -> CtaDemand:
@@ -47,10 +48,8 @@ def predict(work: Work, choice: Choice, machine: Machine) -> int:
     finish = _warps_cycles(work, choice, machine, ends=True)
     arrival = issue + first.cycles + work.latency_cycles
     steps = work.tiles * work.steps
-    trips = sum(
-        wave.tiles * (work.steps * (issue + wave.load.cycles + work.latency_cycles + step) + _between(wave))
-        for wave in work.waves
-    )
+    around = issue + work.latency_cycles + step
+    trips = sum(w.tiles * (work.steps * (around + w.load.cycles) + w.stored_on_loads_cycles) for w in work.waves)
     stored = sum(wave.tiles * (wave.store.cycles + machine.barrier_cycles) for wave in work.waves)
     loaded = sum(wave.tiles * work.steps * wave.load.cycles for wave in work.waves)
     end = step + finish + last.cycles + machine.barrier_cycles
@@ -64,26 +63,20 @@ def predict(work: Work, choice: Choice, machine: Machine) -> int:
     return machine.kernel_ramp_cycles + stream + machine.kernel_drain_cycles
 
 
-def _between(wave: Wave) -> int:
-    """What a tile's store takes of the loads' own unit."""
-    return wave.store.cycles if wave.store.unit == wave.load.unit else 0
-
-
 def program(work: Work, choice: Choice, machine: Machine) -> Program:
     """A loading role, one role for every computing warp, each with its part of every tile, and a storing role."""
     warps = range(choice.warpgroups * WARPGROUP // WARP)
-    loads: tuple[Op, ...] = ramp(machine)
     stores: tuple[Op, ...] = ()
     for wave in work.waves:
-        loads += loop(wave.tiles * work.steps, load_step(work, wave, machine, choice), "loads")
         waits = tuple(Wait(f"{RESULTS}{warp}") for warp in warps)
         releases = tuple(Release(f"{RESULTS}{warp}") for warp in warps)
         stores += loop(wave.tiles, (*waits, *hand_over(machine), *needed(wave.store), *releases), "stores")
     computing = tuple(Role(f"warp{warp}", _script(work, warp, len(warps), machine)) for warp in warps)
     channels = (Channel(RING, choice.slots, len(warps)), *(Channel(f"{RESULTS}{w}", RESULT_SLOTS) for w in warps))
-    roles = (Role("load", loads), *computing, Role("store", stores + drain(machine)))
+    loading = Role("load", ramp(machine) + all_loads(work, machine, choice))
+    roles = (loading, *computing, Role("store", stores + drain(machine)))
     made = assemble(work.name, machine, channels, roles)
-    return replace(made, units=tuple(replace(u, lanes=max(u.lanes, lanes_of(u.name, machine))) for u in made.units))
+    return side_by_side(made, machine)
 
 
 def _script(work: Work, warp: int, warps: int, machine: Machine) -> tuple[Op, ...]:

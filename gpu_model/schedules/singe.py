@@ -11,10 +11,11 @@ from functools import cached_property, lru_cache
 
 from gpu_model.machine import Machine
 from gpu_model.occupancy.limits import WARP, WARPGROUP
-from gpu_model.roles import RING, assemble, drain, fed_cycles, hand_over, load_step, loading_cycles, loop, needed, ramp
+from gpu_model.ring_paths import stream_slots
+from gpu_model.roles import RING, all_loads, assemble, drain, fed_cycles, hand_over, loading_cycles, loop, needed, ramp
 from gpu_model.schedule import Job
-from gpu_model.warps.assignment import Assignment, assign_tasks, exchange_cycles, lanes_of, registers_of
-from gpu_model.work import Choice, CtaDemand, RoleDemand, Task, Use, Wave, Work
+from gpu_model.warps.assignment import Assignment, assign_tasks, exchange_cycles, registers_of, side_by_side
+from gpu_model.work import Choice, CtaDemand, RoleDemand, Task, Use, Work
 from patterns.pipeline.program import Channel, Program, Role
 from patterns.pipeline.script import Acquire, Commit, Op, Release, Wait
 
@@ -31,7 +32,7 @@ HANDED_SLOTS = 2
 
 def slot_counts(most: int) -> tuple[int, ...]:
     """Ring depths to try, fewest first."""
-    return tuple(n for n in (1, 2, 4, 8, 16) if n <= most)
+    return stream_slots(most)
 
 
 def demand(work: Work, choice: Choice, machine: Machine) -> CtaDemand:
@@ -54,10 +55,8 @@ def predict(work: Work, choice: Choice, machine: Machine) -> int:
     once, period = assigned.makespan_cycles + machine.barrier_cycles, assigned.period_cycles + machine.barrier_cycles
     steps = work.tiles * work.steps
     held = max(assigned.release_cycles + machine.barrier_cycles, period)
-    trips = sum(
-        wave.tiles * (work.steps * (issue + wave.load.cycles + work.latency_cycles + held) + _between(wave))
-        for wave in work.waves
-    )
+    around = issue + work.latency_cycles + held
+    trips = sum(w.tiles * (work.steps * (around + w.load.cycles) + w.stored_on_loads_cycles) for w in work.waves)
     stored = sum(wave.tiles * (wave.store.cycles + machine.barrier_cycles) for wave in work.waves)
     loaded = sum(wave.tiles * work.steps * wave.load.cycles for wave in work.waves)
     arrival = issue + first.cycles + work.latency_cycles
@@ -72,20 +71,13 @@ def predict(work: Work, choice: Choice, machine: Machine) -> int:
     return machine.kernel_ramp_cycles + stream + machine.kernel_drain_cycles
 
 
-def _between(wave: Wave) -> int:
-    """What a tile's store takes of the loads' own unit."""
-    return wave.store.cycles if wave.store.unit == wave.load.unit else 0
-
-
 def program(work: Work, choice: Choice, machine: Machine) -> Program:
     """A loading role, one role for every warp that has tasks, and a storing role."""
     assigned = assignment_of(work, choice, machine)
     teams = [_Team(work, assigned, number) for number in range(assigned.teams)]
     storing = [name for team in teams for name in team.results]
-    loads: tuple[Op, ...] = ramp(machine)
     stores: tuple[Op, ...] = ()
     for wave in work.waves:
-        loads += loop(wave.tiles * work.steps, load_step(work, wave, machine, choice), "loads")
         waits, releases = (tuple(op(name) for name in storing) for op in (Wait, Release))
         stores += loop(wave.tiles, (*waits, *hand_over(machine), *needed(wave.store), *releases), "stores")
     warps = [Role(team.role(warp), team.script(warp)) for team in teams for warp in team.busy]
@@ -94,9 +86,10 @@ def program(work: Work, choice: Choice, machine: Machine) -> Program:
         handed = assigned.handed_over.items()
         channels += [Channel(team.channel(name), HANDED_SLOTS, len(takers)) for name, takers in handed]
         channels += [Channel(name, HANDED_SLOTS) for name in team.results]
-    roles = (Role("load", loads), *warps, Role("store", stores + drain(machine)))
+    loading = Role("load", ramp(machine) + all_loads(work, machine, choice))
+    roles = (loading, *warps, Role("store", stores + drain(machine)))
     made = assemble(work.name, machine, tuple(channels), roles)
-    return replace(made, units=tuple(replace(u, lanes=max(u.lanes, lanes_of(u.name, machine))) for u in made.units))
+    return side_by_side(made, machine)
 
 
 def told(work: Work, choice: Choice, machine: Machine) -> str:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from gpu_model.fit import specialized
 from gpu_model.machine import Machine
+from gpu_model.ring_paths import stream_slots
 from gpu_model.roles import (
     RING,
+    all_loads,
     assemble,
     compute_step,
     computing_cycles,
     drain,
     fed_cycles,
-    load_step,
     loading_cycles,
     loop,
     needed,
@@ -34,7 +35,7 @@ RESULT_SLOTS = 2
 
 def slot_counts(most: int) -> tuple[int, ...]:
     """Ring depths to try, fewest first."""
-    return tuple(n for n in (1, 2, 4, 8, 16) if n <= most)
+    return stream_slots(most)
 
 
 def demand(work: Work, choice: Choice, machine: Machine) -> CtaDemand:
@@ -59,11 +60,9 @@ def predict(work: Work, choice: Choice, machine: Machine) -> int:
 
 def program(work: Work, choice: Choice, machine: Machine) -> Program:
     """Three roles, persistent: loads of later tiles, computing and stores of earlier ones overlap."""
-    loads: tuple[Op, ...] = ramp(machine)
     computes: tuple[Op, ...] = ()
     stores: tuple[Op, ...] = ()
     for wave in work.waves:
-        loads += loop(wave.tiles * work.steps, load_step(work, wave, machine, choice), "loads")
         tile = (
             *loop(work.steps, compute_step(work, machine), "steps"),
             Acquire(RESULTS),
@@ -72,6 +71,7 @@ def program(work: Work, choice: Choice, machine: Machine) -> Program:
         )
         computes += loop(wave.tiles, tile, "tiles")
         stores += loop(wave.tiles, (Wait(RESULTS), *needed(wave.store), Release(RESULTS)), "stores")
-    roles = (Role("load", loads), Role("compute", computes), Role("store", stores + drain(machine)))
+    loading = Role("load", ramp(machine) + all_loads(work, machine, choice))
+    roles = (loading, Role("compute", computes), Role("store", stores + drain(machine)))
     channels = (Channel(RING, choice.slots), Channel(RESULTS, RESULT_SLOTS))
     return assemble(work.name, machine, channels, roles)

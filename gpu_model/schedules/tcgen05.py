@@ -19,11 +19,11 @@ from gpu_model.occupancy.tmem import (
 )
 from gpu_model.roles import (
     RING,
+    all_loads,
     assemble,
     drain,
     fed_cycles,
     hand_over,
-    load_step,
     loading_cycles,
     loop,
     needed,
@@ -89,20 +89,12 @@ def program(work: Work, choice: Choice, machine: Machine) -> Program:
     for wave in work.waves:
         issues += loop(wave.tiles, _tile(work, machine), "tiles")
     roles = (
-        Role("load", ramp(machine) + loads(work, choice, machine)),
+        Role("load", ramp(machine) + all_loads(work, machine, choice)),
         Role("mma", issues),
         Role("epilogue", ends(work, machine) + drain(machine)),
     )
     channels = (Channel(RING, choice.slots), Channel(ACCUMULATORS, results_held(work, machine)))
     return assemble(work.name, machine, channels, roles)
-
-
-def loads(work: Work, choice: Choice, machine: Machine) -> tuple[Op, ...]:
-    """All loads of a CTA."""
-    script: tuple[Op, ...] = ()
-    for wave in work.waves:
-        script += loop(wave.tiles * work.steps, load_step(work, wave, machine, choice), "loads")
-    return script
 
 
 def ends(work: Work, machine: Machine) -> tuple[Op, ...]:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from gpu_model.cluster import meet_cluster, on_cta
 from gpu_model.machine import Machine
 from gpu_model.occupancy.tmem import ACCUMULATORS, issued, results_held
-from gpu_model.roles import RING, assemble, drain, hand_over, loop, ramp
+from gpu_model.roles import RING, all_loads, assemble, drain, hand_over, loop, ramp
 from gpu_model.schedule import Job
 from gpu_model.schedules import tcgen05
 from gpu_model.work import Choice, CtaDemand, Work
@@ -54,7 +54,7 @@ def program(work: Work, choice: Choice, machine: Machine) -> Program:
         begin = ramp(machine) + meet_cluster(BEGIN, len(CTAS), machine)
         end = meet_cluster(END, len(CTAS), machine) + drain(machine)
         roles += [
-            Role(f"load{cta}", on_cta(begin + tcgen05.loads(of_cta, choice, machine), cta, OWN)),
+            Role(f"load{cta}", on_cta(begin + all_loads(of_cta, machine, choice), cta, OWN)),
             Role(f"epilogue{cta}", on_cta(tcgen05.ends(work, machine) + end, cta, OWN)),
         ]
     issues: tuple[Op, ...] = ()

@@ -7,12 +7,12 @@ from gpu_model.machine import Machine
 from gpu_model.ring_paths import Ring, deepest_ring
 from gpu_model.roles import (
     RING,
+    all_loads,
     assemble,
     compute_step,
     computing_cycles,
     drain,
     end_tile,
-    load_step,
     loading_cycles,
     loop,
     ramp,
@@ -51,10 +51,9 @@ def predict(work: Work, choice: Choice, machine: Machine) -> int:
 
 def program(work: Work, choice: Choice, machine: Machine) -> Program:
     """Two roles. Persistent: the CTA keeps its SM, and the producer loads the next tile while this one is stored."""
-    producer: tuple[Op, ...] = ramp(machine)
+    producer = ramp(machine) + all_loads(work, machine, choice)
     consumer: tuple[Op, ...] = ()
     for wave in work.waves:
-        producer += loop(wave.tiles * work.steps, load_step(work, wave, machine, choice), "loads")
         consumer += loop(
             wave.tiles, loop(work.steps, compute_step(work, machine), "steps") + end_tile(work, wave), "tiles"
         )

@@ -14,6 +14,7 @@ from functools import cached_property
 from gpu_model.machine import Machine
 from gpu_model.occupancy.limits import most_registers
 from gpu_model.work import Task
+from patterns.pipeline.program import Program
 
 # Steps after which the time between two is known well enough to compare assignments.
 SEEN_STEPS = 5
@@ -145,6 +146,14 @@ class Assignment:
 def lanes_of(unit: str, machine: Machine) -> int:
     """Tasks that a unit runs side by side: each sub-partition has its own vector and special units."""
     return machine.sub_partitions if unit in ("vector", "special") else 1
+
+
+def side_by_side(program: Program, machine: Machine) -> Program:
+    """The program with the lanes of its units on which warps run side by side."""
+    return replace(
+        program,
+        units=tuple(replace(unit, lanes=max(unit.lanes, lanes_of(unit.name, machine))) for unit in program.units),
+    )
 
 
 def registers_of(tasks: Iterable[Task], machine: Machine) -> int:

@@ -10,12 +10,12 @@ from gpu_model.cuts import Cut, Priced, amounts_of
 from gpu_model.machine import Machine
 from gpu_model.occupancy.limits import WARP
 from gpu_model.space import steps_of
+from gpu_model.warps.assignment import lanes_of
 from gpu_model.work import Task, Use, Work
 from patterns.axes import points
 from patterns.graph import Node
 
-# Units of which every sub-partition of an SM has its own part.
-OF_SUB_PARTITION = ("vector", "special")
+# Results are handed over as fp32.
 VALUE_BYTES = 4
 
 
@@ -58,8 +58,7 @@ def _task(cut: Cut, node: Node, machine: Machine) -> Task:
 
 def _of_one(use: Use, machine: Machine) -> Use:
     """The same use on one sub-partition, which has its part of the lanes; labelled with its unit."""
-    parts = machine.sub_partitions if use.unit in OF_SUB_PARTITION else 1
-    return replace(use, cycles=use.cycles * parts)
+    return replace(use, cycles=use.cycles * lanes_of(use.unit, machine))
 
 
 def _moving(cut: Cut, dims: Sequence[str]) -> tuple[str, ...]:

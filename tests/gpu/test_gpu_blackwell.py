@@ -156,7 +156,5 @@ def test_auto_takes_it_on_a_b200_only() -> None:
     graph = workload("gemm", overrides={"m": "8192", "n": "8192", "k": "8192"})
     assert lower(graph, B200).calls[0].schedule.startswith("tcgen05")
     assert not lower(graph, load_machine("h100_sxm")).calls[0].schedule.startswith("tcgen05")
-    with pytest.raises(
-        UserError, match="tcgen05 needs tcgen05, tmem, which h100_sxm lacks; cooperative works there"
-    ):
+    with pytest.raises(UserError, match="tcgen05 needs tcgen05, tmem, which h100_sxm lacks; cooperative works there"):
         lower(graph, load_machine("h100_sxm"), schedule="tcgen05")
