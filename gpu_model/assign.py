@@ -103,7 +103,7 @@ def _tile_cycles(priced: Priced, machine: Machine, used: Sharing) -> int:
 
 def uses(amounts: Amounts, machine: Machine, used: Sharing) -> tuple[Use, ...]:
     """Amounts as uses of units, those of no cycles left out: matrix, special, vector, then the network."""
-    sent = sent_bytes(amounts.network_bytes, used.members)
+    sent = ring_sent_bytes(amounts.network_bytes, used.members)
     on_link = network_cycles(machine, sent, used.active_sms)
     listed = (
         Use("tc", amounts.matrix_cycles, "mma", (("matrix_flops", amounts.matrix_flops),)),
@@ -121,7 +121,7 @@ def uses(amounts: Amounts, machine: Machine, used: Sharing) -> tuple[Use, ...]:
     return tuple(use for use in listed if use.cycles)
 
 
-def sent_bytes(payload_bytes: int, members: int) -> int:
+def ring_sent_bytes(payload_bytes: int, members: int) -> int:
     """What each member of a ring sends for an all_reduce: 2 (members - 1) / members of the payload, rounded up."""
     return -(-2 * (members - 1) * payload_bytes // members)
 

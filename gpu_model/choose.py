@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from gpu_model.able_schedules import able_schedules, loader_of
 from gpu_model.asked import Asked, Chosen
-from gpu_model.cluster import moved_in_cluster, shares
+from gpu_model.cluster import has_common_operand, moved_in_cluster
 from gpu_model.cuts import Priced
 from gpu_model.fit import misfit, most_slots
 from gpu_model.kernel_machine import loaded, loaded_clock_hz, started
@@ -32,7 +32,7 @@ from gpu_model.traffic import moved
 from gpu_model.work import Choice, Work
 from patterns.errors import DoesNotFit
 
-# Predictions that differ by less say nothing of which is faster.
+# Assumed: predictions that differ by less than 1 % say nothing of which is faster.
 CLOSE = 1.01
 # Rounds of clock, cycles at it, clock: the second is within the steps in which clocks are set.
 SETTLING = 2
@@ -124,7 +124,7 @@ def _cluster_sizes(asked: Asked, work: Work, name: str, machine: Machine) -> tup
     path = work.waves[0].path
     if len(sizes) == 1 or sizes[0] > 1 or asked.is_named or path.l2_cycles < path.cycles:
         return sizes
-    larger = tuple(size for size in sizes[1:] if shares(work, size) and size <= machine.sm_count)
+    larger = tuple(size for size in sizes[1:] if has_common_operand(work, size) and size <= machine.sm_count)
     if not larger or "clusters" not in machine.features:
         return sizes
     loader = loader_of(asked.fixed, name, machine)

@@ -4,33 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import replace
-from functools import singledispatch
 
 from gpu_model.machine import Machine
+from gpu_model.renamed import Names, renamed
 from gpu_model.roles import needed
 from gpu_model.traffic import Moved
 from gpu_model.work import Use, Wave, Work
 from patterns.errors import DoesNotFit
-from patterns.pipeline.script import (
-    Acquire,
-    Arrive,
-    Await,
-    Commit,
-    Counts,
-    Effect,
-    Loop,
-    Op,
-    Release,
-    Run,
-    Signal,
-    Start,
-    Wait,
-)
+from patterns.pipeline.script import Arrive, Await, Counts, Effect, Op, Start
 
 L2_BYTES = "l2_bytes"
 
 
-def shares(work: Work, size: int) -> bool:
+def has_common_operand(work: Work, size: int) -> bool:
     """Whether the CTAs of a cluster have an operand in common."""
     return 1 < size <= work.sharing_tiles
 
@@ -40,7 +26,7 @@ def in_cluster(work: Work, size: int, split: bool = False) -> Work:
 
     From the L2 it is read once for the cluster. It arrives in every CTA whole, or, split, each keeps its part only.
     """
-    if not shares(work, size):
+    if not has_common_operand(work, size):
         return work
     part = -(-work.shared_bytes // size)
     own = work.slot_bytes - work.shared_bytes
@@ -91,7 +77,7 @@ def _scaled(counts: Counts, read: int, of: int) -> Counts:
 
 def moved_in_cluster(total: Moved, work: Work, size: int) -> Moved:
     """What a kernel of clusters moves: fewer bytes out of the L2."""
-    if not shares(work, size):
+    if not has_common_operand(work, size):
         return total
     saved = work.shared_bytes - -(-work.shared_bytes // size)
     return replace(total, loaded=total.loaded - total.loaded * saved // work.slot_bytes)
@@ -99,46 +85,11 @@ def moved_in_cluster(total: Moved, work: Work, size: int) -> Moved:
 
 def on_cta(script: Iterable[Op], cta: int, own: Collection[str] = ()) -> tuple[Op, ...]:
     """A script whose units are those of one CTA's SM, and its `own` channels too: its number ends their names."""
-    return tuple(_placed(op, cta, own) for op in script)
 
+    def channel(name: str) -> str:
+        return f"{name}{cta}" if name in own else name
 
-@singledispatch
-def _placed(op: Op, cta: int, own: Collection[str]) -> Op:
-    """An op that names neither unit nor channel."""
-    return op
-
-
-@_placed.register
-def _(op: Loop, cta: int, own: Collection[str]) -> Op:
-    return replace(op, body=on_cta(op.body, cta, own))
-
-
-@_placed.register
-def _(op: Run, cta: int, own: Collection[str]) -> Op:
-    return replace(op, unit=f"{op.unit}{cta}")
-
-
-@_placed.register
-def _(op: Start, cta: int, own: Collection[str]) -> Op:
-    return replace(op, unit=f"{op.unit}{cta}", then=tuple(_effect(effect, cta, own) for effect in op.then))
-
-
-@_placed.register(Acquire)
-@_placed.register(Commit)
-@_placed.register(Wait)
-@_placed.register(Release)
-def _(op: Acquire | Commit | Wait | Release, cta: int, own: Collection[str]) -> Op:
-    return replace(op, channel=_channel(op.channel, cta, own))
-
-
-def _effect(effect: Effect, cta: int, own: Collection[str]) -> Effect:
-    if isinstance(effect, Signal):
-        return effect
-    return replace(effect, channel=_channel(effect.channel, cta, own))
-
-
-def _channel(name: str, cta: int, own: Collection[str]) -> str:
-    return f"{name}{cta}" if name in own else name
+    return renamed(script, Names(unit=lambda name: f"{name}{cta}", channel=channel))
 
 
 def meet_cluster(barrier: str, size: int, machine: Machine) -> tuple[Op, ...]:

@@ -12,7 +12,7 @@ from itertools import pairwise
 from math import ceil
 from typing import cast
 
-from gpu_model.assign import sent_bytes as ring_bytes
+from gpu_model.assign import ring_sent_bytes
 from gpu_model.machine import Machine
 from gpu_model.roles import RING, all_loads, assemble, drain, fed_cycles, loading_cycles, loop, needed, ramp
 from gpu_model.schedule import schedule_named
@@ -45,7 +45,7 @@ def sent_bytes(schedule: str, payload_bytes: int, members: int, machine: Machine
     """What each GPU sends for an all_reduce, rounded up; in a ring where the schedule is not one of these."""
     phases = phases_of(schedule, members, machine)
     if not phases:
-        return ring_bytes(payload_bytes, members)
+        return ring_sent_bytes(payload_bytes, members)
     return ceil(payload_bytes * sum(phase.share for phase in phases))
 
 

@@ -8,37 +8,23 @@ of `issue` become one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from gpu_model.fit import resident
 from gpu_model.machine import Machine
 from gpu_model.occupancy.limits import WARP
+from gpu_model.renamed import Names, renamed
 from gpu_model.schedule import Schedule
 from gpu_model.work import Choice, Wave, Work
 from patterns.errors import DoesNotFit
 from patterns.pipeline.program import Program, Unit
-from patterns.pipeline.script import (
-    Acquire,
-    Arrive,
-    Await,
-    Commit,
-    Effect,
-    Fill,
-    Free,
-    Loop,
-    Op,
-    Release,
-    Signal,
-    Start,
-    Wait,
-)
 
 # Unit classes of which every role has a lane of its own.
 OWN_LANES = ("launch", "sync")
 
 
-def shares(work: Work, ctas: int) -> tuple[Work, ...]:
+def by_cta(work: Work, ctas: int) -> tuple[Work, ...]:
     """The work of each CTA: tiles dealt out in turn; CTAs without any are left out."""
     dealt = (replace(work, waves=_dealt(work, cta, ctas)) for cta in range(ctas))
     return tuple(share for share in dealt if share.waves)
@@ -104,7 +90,7 @@ def program(schedule: Schedule, work: Work, choice: Choice, machine: Machine) ->
     """The Program of an SM: the schedule's own, or those of several CTAs that share its units."""
     if choice.ctas == 1:
         return schedule.program(work, choice, machine)
-    parts = [schedule.program(part, choice, machine) for part in shares(work, choice.ctas)]
+    parts = [schedule.program(part, choice, machine) for part in by_cta(work, choice.ctas)]
     warps = -(-schedule.demand(work, choice, machine).threads // WARP)
     return together(work.name, parts, max(1, machine.sub_partitions // warps))
 
@@ -137,41 +123,13 @@ def _units(parts: Sequence[Program], issue_lanes: int) -> tuple[Unit, ...]:
 
 
 def _numbered(part: Program, number: int) -> Program:
+    def own(name: str) -> str:
+        return f"{name}.{number}"
+
+    names = Names(channel=own, barrier=own)
     return replace(
         part,
-        channels=tuple(replace(channel, name=_name(channel.name, number)) for channel in part.channels),
-        barriers=tuple(replace(barrier, name=_name(barrier.name, number)) for barrier in part.barriers),
-        roles=tuple(
-            replace(role, name=_name(role.name, number), script=_script(role.script, number)) for role in part.roles
-        ),
+        channels=tuple(replace(channel, name=own(channel.name)) for channel in part.channels),
+        barriers=tuple(replace(barrier, name=own(barrier.name)) for barrier in part.barriers),
+        roles=tuple(replace(role, name=own(role.name), script=renamed(role.script, names)) for role in part.roles),
     )
-
-
-def _name(name: str, number: int) -> str:
-    return f"{name}.{number}"
-
-
-def _script(ops: Iterable[Op], number: int) -> tuple[Op, ...]:
-    return tuple(_op(op, number) for op in ops)
-
-
-def _op(op: Op, number: int) -> Op:
-    match op:
-        case Loop():
-            return replace(op, body=_script(op.body, number))
-        case Start():
-            return replace(op, then=tuple(_effect(effect, number) for effect in op.then))
-        case Acquire() | Commit() | Wait() | Release():
-            return replace(op, channel=_name(op.channel, number))
-        case Arrive() | Await():
-            return replace(op, barrier=_name(op.barrier, number))
-        case _:
-            return op
-
-
-def _effect(effect: Effect, number: int) -> Effect:
-    match effect:
-        case Fill() | Free():
-            return replace(effect, channel=_name(effect.channel, number))
-        case Signal():
-            return replace(effect, barrier=_name(effect.barrier, number))

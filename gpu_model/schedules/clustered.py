@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gpu_model.cluster import meet_cluster, on_cta, remotely, shares
+from gpu_model.cluster import has_common_operand, meet_cluster, on_cta, remotely
 from gpu_model.fit import specialized
 from gpu_model.machine import Machine
 from gpu_model.price import issue_cycles
@@ -55,7 +55,7 @@ def demand(work: Work, choice: Choice, machine: Machine) -> CtaDemand:
 def predict(work: Work, choice: Choice, machine: Machine) -> int:
     """As a producer and a consumer on their own; slots come back later, from other CTAs too, and the cluster meets."""
     issue, step = loading_cycles(work, choice, machine), computing_cycles(work.step, machine)
-    remote = machine.remote_arrive_cycles if shares(work, choice.cluster) else 0
+    remote = machine.remote_arrive_cycles if has_common_operand(work, choice.cluster) else 0
     ends = [work.end_cycles(wave) for wave in work.waves]
     used = work.waves[0].load.cycles + used_cycles(work, issue + remote, step, choice.slots, ends) - remote
     busy = max(used, fed_cycles(work, issue) + step + ends[-1])
@@ -147,15 +147,19 @@ def _consumer(work: Work, choice: Choice, machine: Machine, cta: int) -> tuple[O
 
 def _others(work: Work, choice: Choice, cta: int) -> tuple[int, ...]:
     """The CTAs that this one sends its part to, and gets theirs from."""
-    return tuple(other for other in range(choice.cluster) if other != cta) if shares(work, choice.cluster) else ()
+    return (
+        tuple(other for other in range(choice.cluster) if other != cta)
+        if has_common_operand(work, choice.cluster)
+        else ()
+    )
 
 
 def _own_bytes(work: Work, choice: Choice) -> int:
-    return work.slot_bytes - work.shared_bytes if shares(work, choice.cluster) else work.slot_bytes
+    return work.slot_bytes - work.shared_bytes if has_common_operand(work, choice.cluster) else work.slot_bytes
 
 
 def _part_bytes(work: Work, choice: Choice) -> int:
-    return -(-work.shared_bytes // choice.cluster) if shares(work, choice.cluster) else 0
+    return -(-work.shared_bytes // choice.cluster) if has_common_operand(work, choice.cluster) else 0
 
 
 def _ring(cta: int, source: int) -> str:

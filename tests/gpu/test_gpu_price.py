@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpu_model import load_machine
-from gpu_model.assign import sent_bytes
+from gpu_model.assign import ring_sent_bytes
 from gpu_model.price import Mma, Transfer, hbm_cycles, issue_cycles, mma, network_cycles, path_cycles
 
 H100 = load_machine("h100_sxm")
@@ -60,9 +60,9 @@ def test_issue_costs() -> None:
 
 
 def test_a_ring_sends_its_part() -> None:
-    assert sent_bytes(1000, 1) == 0
-    assert sent_bytes(1000, 2) == 1000
-    assert sent_bytes(1000, 8) == 1750
-    assert sent_bytes(1000, 3) == 1334
+    assert ring_sent_bytes(1000, 1) == 0
+    assert ring_sent_bytes(1000, 2) == 1000
+    assert ring_sent_bytes(1000, 8) == 1750
+    assert ring_sent_bytes(1000, 3) == 1334
     # 66 % of 450 GB/s are 162.3 bytes in a cycle of 1.83 GHz.
     assert network_cycles(H100, 1_000_000, 1) == 6162

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from gpu_model import load_machine, lower
 from gpu_model.occupancy.hiding import hidden
-from gpu_model.occupancy.resident import predicted, program, shares
+from gpu_model.occupancy.resident import by_cta, predicted, program
 from gpu_model.occupancy.tile_cta import Tile, tile_cta
 from gpu_model.options import Options
 from gpu_model.schedule import schedule_named
@@ -104,7 +104,7 @@ def test_every_tile_is_dealt_out_once(full: int, rest: int, ctas: int) -> None:
     load, store = Use("load", 1, "load"), Use("store", 1, "store")
     waves = tuple(Wave(tiles, load, replace(store, cycles=n)) for n, tiles in enumerate((full, rest)) if tiles)
     work = Work("k", waves, 1, 1024, (), (), 0)
-    dealt = shares(work, ctas)
+    dealt = by_cta(work, ctas)
     assert sum(share.tiles for share in dealt) == full + rest
     assert len(dealt) == min(ctas, full + rest)
     most = max(share.tiles for share in dealt)
