@@ -22,7 +22,7 @@ from patterns.dtypes import dtype_bytes
 
 # Share of the SMs from which on FlashAttention-3 does not split (its heuristic for the number of splits).
 NEARLY_ALL = 0.8
-# A kernel more must save a seventh: what is saved on paper is not always there.
+# Assumed: a kernel more must save a seventh, since what is saved on paper is not always there.
 WORTH_SPLITTING = 0.85
 # Results of the smallest tile that puts parts together: wherever a part fits, it does too.
 LEAST = 1

@@ -11,7 +11,7 @@ from gpu_model.call import call_of, combine_call
 from gpu_model.l2_keep import Kept, kept_of
 from gpu_model.l2_recent import recent
 from gpu_model.laid_out import lay_out
-from gpu_model.launch import launch_named
+from gpu_model.launch import LaunchMode, launch_named
 from gpu_model.legal import Group
 from gpu_model.machine import Machine
 from gpu_model.megakernel.tasks import page_misfit
@@ -23,7 +23,7 @@ from gpu_model.rates import rates
 from gpu_model.schedule import AUTO
 from patterns.errors import DoesNotFit, UserError
 from patterns.graph import Block, Graph
-from patterns.plan import Call, LaunchCost, Plan
+from patterns.plan import Call, Plan
 from patterns.room import held_bytes, no_room
 from patterns.units import cycles_of_ps
 
@@ -44,8 +44,8 @@ def lower(
     """
     # 1. Names and options first: a mistake in them is told before any work.
     check_applies(graph, schedule, machine)
-    how, cost = policy_named(policy), launch_named(launch, machine).cost(machine)
-    ask = _ask(machine, schedule, cost, kept := kept_of(graph, options_of(options or {}), machine))
+    how, way = policy_named(policy), launch_named(launch, machine)
+    ask = _ask(machine, schedule, way, kept := kept_of(graph, options_of(options or {}), machine))
     # 2. The graph must fit the memory, and should be of types that the machine multiplies.
     warnings = (*_too_large(graph, machine, members), *converted(graph, machine))
     # 3. Fuse each block's nodes into kernels.
@@ -62,7 +62,7 @@ def lower(
         members=members,
         graph=graph,
         calls=calls,
-        launch=cost,
+        launch=way.cost(machine),
         rates=rates(graph, machine),
         refusals=tuple(refusal for _, _, refused in fused for refusal in refused),
         warnings=tuple(dict.fromkeys(warnings)),
@@ -102,10 +102,11 @@ def _misfits(parts: Iterable[Part], how: Policy, machine: Machine) -> Iterator[s
         yield from (str(laid_out.chosen.misfit) for laid_out in part.laid_out if laid_out.chosen.misfit)
 
 
-def _ask(machine: Machine, schedule: str, cost: LaunchCost, kept: Kept) -> Ask:
+def _ask(machine: Machine, schedule: str, way: LaunchMode, kept: Kept) -> Ask:
     """What is asked of all kernels alike, with what the device takes between two of them and the host for each."""
+    cost = way.cost(machine)
     gap, host = cycles_of_ps(cost.device_ps, machine.clock_hz), cycles_of_ps(cost.host_ps, machine.clock_hz)
-    inside = kept.beside(launch_named(cost.mode, machine).inside(machine))
+    inside = kept.beside(way.inside(machine))
     return Ask(inside, schedule, kept.others, gap, host, kept.names)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from patterns.errors import UnknownName, UserError
 
@@ -30,26 +30,15 @@ class Options:
     l2_share: int | None = None
 
 
-OPTION_NAMES = (
-    "slots",
-    "stages",
-    "loader",
-    "warpgroups",
-    "tile_m",
-    "tile_n",
-    "tile_k",
-    "splits",
-    "cluster",
-    "dma_warps",
-    "layout",
-    "ctas",
-    "l2_keep",
-    "l2_share",
+# Other names of options.
+ALIASES = {"stages": "slots"}
+OPTION_NAMES = tuple(
+    name
+    for field in fields(Options)
+    for name in (field.name, *(alias for alias, meant in ALIASES.items() if meant == field.name))
 )
-
-
 # Options whose values are names.
-WORDS = ("loader", "layout", "l2_keep")
+WORDS = tuple(field.name for field in fields(Options) if field.type == "str | None")
 
 
 def options_of(given: Mapping[str, int | str]) -> Options:
@@ -58,7 +47,7 @@ def options_of(given: Mapping[str, int | str]) -> Options:
     for name, value in given.items():
         if name not in OPTION_NAMES:
             raise UnknownName("option", name, OPTION_NAMES)
-        values["slots" if name == "stages" else name] = str(value) if name in WORDS else _positive(name, value)
+        values[ALIASES.get(name, name)] = str(value) if name in WORDS else _positive(name, value)
     return Options(**values)  # type: ignore[arg-type]
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cache
+from functools import lru_cache
 from typing import Literal, Protocol, cast
 
 from gpu_model.loader import loader_named
@@ -61,7 +61,7 @@ def check_layout(name: str, loader: str) -> None:
         raise UserError(f"{loader} writes dense boxes, so not the layout {name}; it can write {' or '.join(dense)}")
 
 
-@cache
+@lru_cache(maxsize=1024)
 def conflict_ways(name: str, row_bytes: int, access: Access = "fragments") -> int:
     """Cycles that the hardware takes where one would do without conflicts: the worst of all places in a tile."""
     layout = layout_named(name)

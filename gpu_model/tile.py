@@ -55,6 +55,7 @@ def cuttings(asked: Asked, aims: Iterable[Targets], machine: Machine) -> Iterato
 
 
 def targets_of(asked: Asked, machine: Machine) -> Iterable[Targets]:
+    """What is aimed at for a kernel of its sort: every extent that is tried, or those that the user fixed."""
     options = asked.options
     rows = (options.tile_m,) if options.tile_m else machine.tile_rows
     if asked.online:

@@ -45,9 +45,14 @@ def _hbm_writes(cuts: Sequence[Cut], stored: int, machine: Machine) -> int:
     return 0 if all(parts_stay(cut, machine) for cut in cuts) else stored
 
 
+def stays_in_l2(num_bytes: int, machine: Machine) -> bool:
+    """Whether the L2 still has bytes when they are read again, others passing between: assumed, up to half of it."""
+    return 2 * num_bytes <= machine.l2_bytes
+
+
 def parts_stay(cut: Cut, machine: Machine) -> bool:
     """Whether the parts of an attention kernel take so little that the next kernel finds them in the L2."""
-    return cut.space.matrix is None and 2 * cut.out_bytes * cut.tiles <= machine.l2_bytes
+    return cut.space.matrix is None and stays_in_l2(cut.out_bytes * cut.tiles, machine)
 
 
 def hbm_reads(cuts: Sequence[Cut], once: Mapping[str, int], machine: Machine) -> dict[str, int]:
@@ -59,7 +64,7 @@ def hbm_reads(cuts: Sequence[Cut], once: Mapping[str, int], machine: Machine) ->
 
 def _from_hbm(name: str, once: int, cuts: Sequence[Cut], machine: Machine) -> int:
     """Bytes of one tensor that come from the HBM."""
-    if 2 * once <= machine.l2_bytes:
+    if stays_in_l2(once, machine):
         return once
     again = sum(
         Fraction(access.num_bytes(cut.sizes) * cut.loads_of(access), _sharing(cut, access, machine))

@@ -19,6 +19,7 @@ from gpu_model.roles import assemble, drain, hand_over, loop, needed, ramp, rows
 from gpu_model.work import Choice, CtaDemand, Use, Wave, Work
 from patterns.pipeline.program import Barrier, Channel, Program, Role
 from patterns.pipeline.script import Acquire, Arrive, Await, Finish, Op, Release, Start, Wait, copy
+from patterns.units import exact
 
 QUERIES, KEYS, VALUES = "queries", "keys", "values"
 RINGS = (KEYS, VALUES)
@@ -72,7 +73,7 @@ def with_stalls(block: Block, machine: Machine) -> Block:
     lanes = machine.vector_ops_per_cycle
     rate = {"special": Fraction(machine.special_ops_per_cycle, lanes), "vector": Fraction(1)}
     issued = sum((use.cycles * rate.get(use.unit, Fraction(0)) for use in block.softmax), Fraction(0))
-    lost = ceil(issued * Fraction(machine.mma_port_stalls) / 2)
+    lost = ceil(issued * exact(machine.mma_port_stalls) / 2)
     return replace(block, scores=longer(block.scores, lost), values=longer(block.values, lost))
 
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import replace
-from functools import cache, cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from heapq import heapify, heapreplace
 
 from gpu_model.assign import Sharing, Transfers, uses, waves
@@ -38,14 +38,22 @@ COUNTED_TILES = 1024
 SHOWN = 8
 
 
+@dataclass(frozen=True)
 class Online:
     """A cut of a kernel with products around a reduce: extents of its tile, rows padded to the matrix instruction."""
 
-    def __init__(self, cut: Cut, machine: Machine) -> None:
-        self.cut = cut
-        self.machine = machine
-        self.first: Product = cut.space.products[0]
-        self.last: Product = cut.space.products[-1]
+    cut: Cut
+    machine: Machine
+
+    @property
+    def first(self) -> Product:
+        """The product that makes scores."""
+        return self.cut.space.products[0]
+
+    @property
+    def last(self) -> Product:
+        """The product that uses what is made of them."""
+        return self.cut.space.products[-1]
 
     @cached_property
     def block_rows(self) -> int:
@@ -229,7 +237,7 @@ def _with_held(wave: Wave, cut: Cut) -> Wave:
     return replace(wave, held=Use(load.unit, cycles, "queries", counts))
 
 
-@cache
+@lru_cache(maxsize=1024)
 def busiest(kept: tuple[tuple[int, int], ...], sm_count: int) -> tuple[tuple[int, int], ...]:
     """(tiles, steps) of the SM with most steps, if each tile in turn goes to the SM that is least busy."""
     tiles = sum(count for count, _ in kept)

@@ -18,7 +18,7 @@ from gpu_model.laid_out import LaidOut
 from gpu_model.machine import Machine
 from gpu_model.price import Transfer, hbm_cycles, path_cycles
 from gpu_model.space import Access
-from gpu_model.traffic import hbm_reads
+from gpu_model.traffic import hbm_reads, stays_in_l2
 from gpu_model.work import Use, Work
 from patterns.count import tensor_bytes
 from patterns.errors import DoesNotFit
@@ -26,7 +26,7 @@ from patterns.graph import Graph
 
 # As in a published megakernel of Llama 3.2 1B: 13 pages of 16 KiB (Hazy Research, Look Ma, No Bubbles!).
 PAGE_BYTES = 16 * 1024
-# Pages of a CTA that are for what operators before have made.
+# Pages of a CTA that are for what operators before have made; assumed: one is read while the other is filled.
 INPUT_PAGES = 2
 
 
@@ -147,7 +147,7 @@ def _read(
     for name, num_bytes in asked.once.items():
         loaded = sum(access.num_bytes(cut.sizes) * cut.loads_of(access) for cut, access in _accesses(cuts, name))
         new = name in made and graph.tensor_named[name].role == "intermediate"
-        stays = new and 2 * tensor_bytes(graph, name) <= machine.l2_bytes
+        stays = new and stays_in_l2(tensor_bytes(graph, name), machine)
         flows[name in made] += Flow(loaded, 0 if stays else reads[name], num_bytes)
     return flows[False], flows[True]
 

@@ -8,7 +8,7 @@ counted from compute capability 9.0 on. Tensor memory is not in that header: col
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from gpu_model.machine import Machine
 from patterns.errors import DoesNotFit, UserError
@@ -160,8 +160,3 @@ def waves(machine: Machine, tiles: int, ctas_per_sm: int) -> tuple[int, float]:
     places = machine.sm_count * ctas_per_sm
     count = -(-tiles // places)
     return count, tiles / (count * places)
-
-
-def with_registers(kernel: Kernel, registers: int) -> Kernel:
-    """The same kernel with other registers of each thread."""
-    return replace(kernel, registers=registers)

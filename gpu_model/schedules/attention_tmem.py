@@ -42,7 +42,8 @@ WARPGROUPS = (2,)
 SCORES, PROBABILITIES, RISE, RESCALED, SUMS = "scores", "probabilities", "rise", "rescaled", "sums"
 # FlashAttention-4: about a tenth of the rescalings are left where a maximum must rise by a factor of 256 to matter.
 RESCALED_SHARE = Fraction(1, 10)
-# A polynomial of degree 3, rounding by a large number and taking it off again, and putting the exponent in place.
+# Counted, not measured: a polynomial of degree 3, rounding by a large number and taking it off again, and putting the
+# exponent in place.
 POLYNOMIAL_OPS = 8
 # Registers of the loading and issuing warps, and beside a row's scores in a softmax thread (FlashAttention-4: 48, 192).
 FEW_REGISTERS = 48
