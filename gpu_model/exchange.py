@@ -13,15 +13,18 @@ from math import ceil
 from typing import cast
 
 from gpu_model.assign import ring_sent_bytes
+from gpu_model.fit import specialized
 from gpu_model.machine import Machine
 from gpu_model.roles import RING, all_loads, assemble, drain, fed_cycles, loading_cycles, loop, needed, ramp
 from gpu_model.schedule import schedule_named
-from gpu_model.work import Choice, Use, Work
+from gpu_model.work import Choice, CtaDemand, Use, Work
 from patterns.pipeline.program import Channel, Program, Role
 from patterns.pipeline.script import Finish, Op, Release, Start, Wait
 from patterns.units import cycles_of_ps
 
 ARRIVED = "arrived"
+# Any loader will do: what a kernel loads is its GPU's own payload, in rows.
+LOADERS = ("tma", "cp_async", "registers")
 
 
 @dataclass(frozen=True)
@@ -153,6 +156,11 @@ def _on_link(work: Work, phase: Phase) -> int:
 
 def _counts(work: Work, phase: Phase) -> tuple[tuple[str, int], ...]:
     return tuple((name, ceil(amount * phase.share)) for name, amount in work.exchanged.counts)
+
+
+def demand(work: Work, choice: Choice, machine: Machine) -> CtaDemand:
+    """Warps that load, and warps that exchange."""
+    return specialized(work, choice, machine)
 
 
 def slot_counts(most: int) -> tuple[int, ...]:

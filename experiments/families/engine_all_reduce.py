@@ -7,17 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
+from experiments.families.all_reduce import predicted_us
 from experiments.validation.published import published
 from experiments.validation.row import Row
 from experiments.validation.tables import Tables
-
-if TYPE_CHECKING:
-    from gpu_model.machine import Machine
+from patterns.dtypes import dtype_bytes
 
 PART: Literal[""] = ""
-BF16_BYTES = 2
 
 
 def rows(tables: Tables) -> Sequence[Row]:
@@ -27,7 +25,7 @@ def rows(tables: Tables) -> Sequence[Row]:
             family="engine_all_reduce",
             id=figure.id,
             gpu=figure.text("gpu"),
-            predict=partial(graph_us, figure.count("bytes") // BF16_BYTES, figure.count("gpus")),
+            predict=partial(predicted_us, figure.count("bytes") // dtype_bytes("bf16"), figure.count("gpus")),
             measured=figure.value("us"),
             unit="us",
             source=figure.source,
@@ -35,11 +33,3 @@ def rows(tables: Tables) -> Sequence[Row]:
         )
         for figure in published("engine_all_reduce")
     ]
-
-
-def graph_us(elements: int, members: int, machine: Machine) -> float:
-    """Microseconds of one all_reduce in a replayed graph."""
-    from experiments.validation.graphs import all_reduce
-    from experiments.validation.replay import replayed_us
-
-    return replayed_us(all_reduce(elements, members), machine, members=members)

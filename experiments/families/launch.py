@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 PART: Part = "launches"
 # Kernels of one run: enough for what a graph pays once to be shared out, as in the measurement.
 REPEATS = 1000
-FP32_BYTES = 4
 
 
 def rows(tables: Tables) -> Sequence[Row]:
@@ -41,8 +40,9 @@ def kernel_us(bytes_moved: int, launch: str, machine: Machine) -> float:
     """Microseconds of one of REPEATS kernels that read and write the same vector, host and gaps included."""
     from experiments.validation.graphs import scalings
     from gpu_model import lower
+    from patterns.dtypes import dtype_bytes
     from patterns.run import run_plan
 
-    graph = scalings(bytes_moved // (2 * FP32_BYTES), REPEATS)
+    graph = scalings(bytes_moved // (2 * dtype_bytes("fp32")), REPEATS)
     execution = run_plan(lower(graph, machine, policy="pattern", launch=launch), spans=False)
     return execution.schedule.total_cycles / 1e6 / REPEATS

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Literal
 from experiments.validation.published import published
 from experiments.validation.row import Row
 from experiments.validation.tables import Tables
+from patterns.dtypes import dtype_bytes
 
 if TYPE_CHECKING:
     from experiments.validation.samples import AllReduceSample
     from gpu_model.machine import Machine
 
 PART: Literal[""] = ""
-BF16_BYTES = 2
 
 
 def rows(tables: Tables) -> Sequence[Row]:
@@ -47,7 +47,7 @@ def _published() -> list[Row]:
             family="nccl_all_reduce",
             id=figure.id,
             gpu=figure.text("gpu"),
-            predict=partial(stream_us, figure.count("bytes") // BF16_BYTES, figure.count("gpus")),
+            predict=partial(stream_us, figure.count("bytes") // dtype_bytes("bf16"), figure.count("gpus")),
             measured=figure.value("us"),
             unit="us",
             source=figure.source,

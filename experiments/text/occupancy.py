@@ -67,8 +67,10 @@ def taken_of(found: Answer) -> list[tuple[str, str, str]]:
 
 def result_text(found: Answer) -> str:
     """CTAs and warps of an SM, and what is left as L1."""
+    from gpu_model.occupancy.limits import WARP
+
     occupancy, machine = found.occupancy, found.machine
-    most = machine.threads_per_sm // 32
+    most = machine.threads_per_sm // WARP
     limits = _listed(tuple(name for name, ctas in occupancy.limits if ctas == occupancy.ctas_per_sm))
     lines = [
         f"{number_of(occupancy.ctas_per_sm, 'CTA')} on an SM of {machine.name}, {occupancy.warps_per_sm} of {most} "
@@ -90,8 +92,10 @@ def scheduler_text(occupancy: Occupancy, sub_partitions: int) -> str:
 
 def tile_text(cta: TileCta) -> str:
     """A tile: its ring, its accumulators, and what padding to the MMA's shape loses."""
+    from gpu_model.occupancy.limits import WARPGROUP
+
     tile, choice = cta.tile, cta.choice
-    computing = choice.warpgroups * 128
+    computing = choice.warpgroups * WARPGROUP
     lines = [
         f"tile {tile.rows} x {tile.columns}, steps of {tile.inner} {tile.dtype}, {cta.schedule} with "
         f"{number_of(choice.warpgroups, 'computing warpgroup')}",

@@ -31,7 +31,7 @@ def states_parts(program: Program, timeline: Timeline) -> list[Part]:
         Column("eligible on", right=False),
         Column("stalled for", right=False),
     )
-    rows = tuple(row_of(states, timeline.total_cycles) for states in role_states(program, timeline))
+    rows = tuple(row_of(states) for states in role_states(program, timeline))
     held, there = issue_slots(program, timeline)
     slots = f"Of the schedulers, loads and matrix instructions hold {held:,} of {there:,} lane cycles" if there else ""
     return [
@@ -42,7 +42,7 @@ def states_parts(program: Program, timeline: Timeline) -> list[Part]:
     ]
 
 
-def row_of(states: RoleStates, total_cycles: int) -> tuple[str, ...]:
+def row_of(states: RoleStates) -> tuple[str, ...]:
     """The cells of one role."""
     return (
         states.role,

@@ -11,7 +11,7 @@ from patterns.plugin import load_module, modules
 
 FAMILIES = "experiments.families"
 # What a plan's time is made of, as far as its error is told: see bands.py.
-Part = Literal["gemm", "attention", "small_kernels", "launches", "collectives"]
+Part = Literal["gemm", "attention", "small_kernels", "collectives", "launches"]
 
 
 class Family(Protocol):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache
 
 from patterns.graph import Graph
 from patterns.library import workload
@@ -153,7 +153,7 @@ def resized(graph: Graph, sizes: Mapping[str, int]) -> Graph:
     return replace(graph, extents=tuple((name, sizes.get(name, size)) for name, size in graph.extents))
 
 
-@cache
+@lru_cache(maxsize=64)
 def of_dtype(graph: Graph, dtype: str) -> Graph:
     """The graph with all its tensors of one type."""
     return replace(graph, tensors=tuple(replace(tensor, dtype=dtype) for tensor in graph.tensors))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from experiments.validation.bands import Band, band_of, known_bands
 from experiments.validation.family import Part
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from patterns.plan import Call, Plan
     from patterns.report import Execution
 
-PARTS: tuple[Part, ...] = ("gemm", "attention", "small_kernels", "collectives", "launches")
+PARTS: tuple[Part, ...] = get_args(Part)
 
 
 @dataclass(frozen=True)

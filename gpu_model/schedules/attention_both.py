@@ -38,11 +38,7 @@ SERVES: tuple[Job, ...] = ("online",)
 NEEDS: tuple[str, ...] = ("tma",)
 AUTO = True
 WARPGROUPS = (2, 3)
-
-
-def slot_counts(most: int) -> tuple[int, ...]:
-    """Slots of each ring to try, fewest first."""
-    return two_or_more(most)
+slot_counts = two_or_more
 
 
 def demand(work: Work, choice: Choice, machine: Machine) -> CtaDemand:

@@ -47,11 +47,7 @@ RESCALED_SHARE = Fraction(1, 10)
 POLYNOMIAL_OPS = 8
 # Registers of the loading and issuing warps, and beside a row's scores in a softmax thread (FlashAttention-4: 48, 192).
 FEW_REGISTERS = 48
-
-
-def slot_counts(most: int) -> tuple[int, ...]:
-    """Slots of each ring to try, fewest first."""
-    return two_or_more(most)
+slot_counts = two_or_more
 
 
 def demand(work: Work, choice: Choice, machine: Machine) -> CtaDemand:

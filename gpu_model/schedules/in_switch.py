@@ -9,18 +9,18 @@ from fractions import Fraction
 
 from gpu_model import exchange
 from gpu_model.exchange import Phase, in_clock
-from gpu_model.fit import specialized
 from gpu_model.machine import Machine
 from gpu_model.schedule import Job
-from gpu_model.work import Choice, CtaDemand, Work
+from gpu_model.work import Choice, Work
 from patterns.pipeline.program import Program
 
-LOADERS = ("tma", "cp_async", "registers")
+LOADERS = exchange.LOADERS
 SERVES: tuple[Job, ...] = ("collective",)
 NEEDS: tuple[str, ...] = ("multimem",)
 AUTO = True
 WARPGROUPS = (1,)
 slot_counts = exchange.slot_counts
+demand = exchange.demand
 
 
 def phases(members: int, machine: Machine) -> tuple[Phase, ...]:
@@ -28,11 +28,6 @@ def phases(members: int, machine: Machine) -> tuple[Phase, ...]:
     share = Fraction(members + 1, members)
     fill = in_clock(machine.multimem_fill_ps, machine)
     return (Phase(share, peers=members - 1, before_cycles=fill),)
-
-
-def demand(work: Work, choice: Choice, machine: Machine) -> CtaDemand:
-    """Warps that load, and warps that exchange."""
-    return specialized(work, choice, machine)
 
 
 def predict(work: Work, choice: Choice, machine: Machine) -> int:

@@ -6,28 +6,23 @@ from fractions import Fraction
 
 from gpu_model import exchange
 from gpu_model.exchange import Phase
-from gpu_model.fit import specialized
 from gpu_model.machine import Machine
 from gpu_model.schedule import Job
-from gpu_model.work import Choice, CtaDemand, Work
+from gpu_model.work import Choice, Work
 from patterns.pipeline.program import Program
 
-LOADERS = ("tma", "cp_async", "registers")
+LOADERS = exchange.LOADERS
 SERVES: tuple[Job, ...] = ("collective",)
 NEEDS: tuple[str, ...] = ()
 AUTO = True
 WARPGROUPS = (1,)
 slot_counts = exchange.slot_counts
+demand = exchange.demand
 
 
 def phases(members: int, machine: Machine) -> tuple[Phase, ...]:
     """Everything to everybody: least latency, most bytes."""
     return (Phase(Fraction(members - 1), peers=members - 1),)
-
-
-def demand(work: Work, choice: Choice, machine: Machine) -> CtaDemand:
-    """Warps that load, and warps that exchange."""
-    return specialized(work, choice, machine)
 
 
 def predict(work: Work, choice: Choice, machine: Machine) -> int:

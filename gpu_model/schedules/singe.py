@@ -28,11 +28,7 @@ WARPGROUPS = (1, 2, 3)
 WARPS_OF_GROUP = WARPGROUP // WARP
 # Results that are handed over, or stored, have room for two steps: one is read while the next is written.
 HANDED_SLOTS = 2
-
-
-def slot_counts(most: int) -> tuple[int, ...]:
-    """Ring depths to try, fewest first."""
-    return stream_slots(most)
+slot_counts = stream_slots
 
 
 def demand(work: Work, choice: Choice, machine: Machine) -> CtaDemand:

@@ -18,11 +18,7 @@ SERVES: tuple[Job, ...] = ("mm",)
 NEEDS: tuple[str, ...] = ()
 AUTO = False
 WARPGROUPS = (1, 2, 3)
-
-
-def slot_counts(most: int) -> tuple[int, ...]:
-    """The deepest ring of a few sizes."""
-    return deepest_ring(most)
+slot_counts = deepest_ring
 
 
 def demand(work: Work, choice: Choice, machine: Machine) -> CtaDemand:

@@ -31,11 +31,7 @@ AUTO = True
 WARPGROUPS = (1, 2)
 RESULTS = "results"
 RESULT_SLOTS = 2
-
-
-def slot_counts(most: int) -> tuple[int, ...]:
-    """Ring depths to try, fewest first."""
-    return stream_slots(most)
+slot_counts = stream_slots
 
 
 def demand(work: Work, choice: Choice, machine: Machine) -> CtaDemand:

@@ -28,11 +28,7 @@ SPLITS_SHARED = True
 BEGIN, END = "pair begin", "pair end"
 CTAS = (0, 1)
 OWN = (RING, ACCUMULATORS)
-
-
-def slot_counts(most: int) -> tuple[int, ...]:
-    """The deepest ring, as without a pair."""
-    return tcgen05.slot_counts(most)
+slot_counts = tcgen05.slot_counts
 
 
 def demand(work: Work, choice: Choice, machine: Machine) -> CtaDemand:

@@ -9,18 +9,18 @@ from fractions import Fraction
 
 from gpu_model import exchange
 from gpu_model.exchange import Phase, in_clock
-from gpu_model.fit import specialized
 from gpu_model.machine import Machine
 from gpu_model.schedule import Job
-from gpu_model.work import Choice, CtaDemand, Work
+from gpu_model.work import Choice, Work
 from patterns.pipeline.program import Program
 
-LOADERS = ("tma", "cp_async", "registers")
+LOADERS = exchange.LOADERS
 SERVES: tuple[Job, ...] = ("collective",)
 NEEDS: tuple[str, ...] = ()
 AUTO = True
 WARPGROUPS = (1,)
 slot_counts = exchange.slot_counts
+demand = exchange.demand
 
 
 def phases(members: int, machine: Machine) -> tuple[Phase, ...]:
@@ -31,11 +31,6 @@ def phases(members: int, machine: Machine) -> tuple[Phase, ...]:
         Phase(share, peers=members - 1, before_cycles=barrier),
         Phase(share, peers=members - 1, before_cycles=2 * barrier),
     )
-
-
-def demand(work: Work, choice: Choice, machine: Machine) -> CtaDemand:
-    """Warps that load, and warps that exchange."""
-    return specialized(work, choice, machine)
 
 
 def predict(work: Work, choice: Choice, machine: Machine) -> int:

@@ -29,11 +29,7 @@ AUTO = True
 WARPGROUPS = (1, 2, 3)
 # The CTAs of a cluster do the same at the same time: one of them is simulated, and the L2 reads what they share once.
 CLUSTERS = (1, 2)
-
-
-def slot_counts(most: int) -> tuple[int, ...]:
-    """The deepest ring of a few sizes: slots more never make a producer that runs ahead slower."""
-    return deepest_ring(most)
+slot_counts = deepest_ring
 
 
 def demand(work: Work, choice: Choice, machine: Machine) -> CtaDemand:
