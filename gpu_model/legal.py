@@ -6,9 +6,15 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from gpu_model.asked import Ask
+from gpu_model.asked import Ask, Asked
+from gpu_model.choose import choose
+from gpu_model.machine import Machine
+from gpu_model.options import Options
+from gpu_model.schedule import AUTO
 from gpu_model.smallest import why_no_tile
-from gpu_model.space import spaces_of
+from gpu_model.space import Space, spaces_of
+from gpu_model.tile import SMALLEST
+from patterns.errors import DoesNotFit
 from patterns.graph import Block, Graph, Node
 from patterns.kind import has
 from patterns.online import why_not_split
@@ -170,7 +176,8 @@ class Grouping:
         if all(has(node, "elementwise") for node in group.nodes):
             return ""  # one element of each operand
         spaces = spaces_of(self.graph, group.nodes, group.inside, group.online)
-        return next(filter(None, (why_no_tile(space, self.ask.machine) for space in spaces)), "")
+        short = next(filter(None, (why_no_tile(space, self.ask.machine) for space in spaces)), "")
+        return short or (_why_not_online(spaces, self.ask.machine) if group.online else "")
 
     def way_back(self, group: Group) -> tuple[str, ...]:
         """A path of nodes that leaves the group and enters it again, () if there is none. Other groups are one step."""
@@ -226,6 +233,19 @@ def separate(graph: Graph, block: Block, ask: Ask) -> Grouping:
     shared = {tensor.name for tensor in graph.tensors if tensor.shares}
     edges = Edges(block, frozenset(others | carried | shared | graph.results))
     return Grouping(graph, ask, edges, {n.name: Group((n,), "one node", (), edges.inside((n,))) for n in block.nodes})
+
+
+def _why_not_online(spaces: tuple[Space, ...], machine: Machine) -> str:
+    """Why no schedule has room for the smallest tile of a kernel with a reduce in parts, '' if one has.
+
+    Its rings have several slots, and its threads all columns of their rows; what a user fixed is no reason.
+    """
+    smallest = Asked("its smallest tile", spaces, AUTO, Options(), online=True)
+    try:
+        choose(smallest, machine, (SMALLEST,))
+    except DoesNotFit as error:
+        return str(error)
+    return ""
 
 
 def _who_needs(graph: Graph, tensor: str, inside: Sequence[str]) -> str:

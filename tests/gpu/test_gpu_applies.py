@@ -112,3 +112,18 @@ def test_what_no_schedule_of_auto_can_is_told() -> None:
         lower(workload("gemm"), H100, options={"loader": "dma"})
     with pytest.raises(UnknownName, match=r"unknown layout 'swizzle' .did you mean 'swizzled'"):
         lower(workload("gemm"), H100, options={"layout": "swizzle"})
+
+
+@pytest.mark.parametrize("policy", ["library", "auto"])
+@pytest.mark.parametrize("head_dim", [1000, 4096])
+def test_attention_that_no_schedule_has_room_for_is_not_fused(policy: str, head_dim: int) -> None:
+    plan = lower(workload("attention", overrides={"head_dim": head_dim}), H100, policy=policy)
+    assert len(plan.calls) > 2
+    assert all(simulate(call.program).total_cycles > 0 for call in plan.calls)
+    if policy == "library":
+        assert any("smallest tile does not fit: needs" in refusal.reason for refusal in plan.refusals)
+
+
+def test_what_the_user_fixed_is_no_reason_against_fusing() -> None:
+    with pytest.raises(UserError, match="with 40 slots does not fit: .* at most"):
+        lower(workload("attention"), H100, schedule="attention_both", options={"stages": 40})
