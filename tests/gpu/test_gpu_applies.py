@@ -125,5 +125,5 @@ def test_attention_that_no_schedule_has_room_for_is_not_fused(policy: str, head_
 
 
 def test_what_the_user_fixed_is_no_reason_against_fusing() -> None:
-    with pytest.raises(UserError, match="with 40 slots does not fit: .* at most"):
+    with pytest.raises(UserError, match=r"with 40 slots does not fit: .* at most"):
         lower(workload("attention"), H100, schedule="attention_both", options={"stages": 40})
