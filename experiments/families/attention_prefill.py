@@ -7,47 +7,21 @@ cache and prepare the call (see kv_cache.py), which are added to the attention's
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import TYPE_CHECKING
 
+from experiments.validation.attention_row import LIBRARY, attention_row
 from experiments.validation.row import Row
 from experiments.validation.tables import Tables
 
 if TYPE_CHECKING:
     from experiments.validation.family import Part
-    from experiments.validation.samples import AttentionSample
-    from gpu_model.machine import Machine
 
 PART: Part = "attention"
-LIBRARY = "vllm"
 
 
 def rows(tables: Tables) -> Sequence[Row]:
     """A row a sample. Raises UserError."""
     from experiments.validation.samples import attention_samples
 
-    return [_row(sample) for sample in attention_samples(tables, LIBRARY, "context")]
-
-
-def _row(sample: AttentionSample) -> Row:
-    shape = (sample.batch, sample.isl, sample.heads, sample.kv_heads, sample.head_dim)
-    return Row(
-        family="attention_prefill",
-        id=f"{sample.gpu} batch {shape[0]} tokens {shape[1]} heads {shape[2]}/{shape[3]} dim {shape[4]}",
-        gpu=sample.gpu,
-        predict=partial(predicted_us, *shape),
-        measured=sample.latency_us,
-        unit="us",
-        source=f"{sample.library} {sample.kernel}".strip(),
-        group=sample.kernel,
-    )
-
-
-def predicted_us(batch: int, tokens: int, heads: int, kv_heads: int, head_dim: int, machine: Machine) -> float:
-    """The attention kernels, and those that the measurements have beside them."""
-    from experiments.validation.graphs import attention
-    from experiments.validation.kv_cache import beside_attention_us
-    from experiments.validation.replay import replayed_us
-
-    beside_us = beside_attention_us(batch * tokens, kv_heads, head_dim, machine)
-    return replayed_us(attention(batch, tokens, tokens, heads, kv_heads, head_dim), machine) + beside_us
+    samples = attention_samples(tables, LIBRARY, "context")
+    return [attention_row("attention_prefill", one, f"tokens {one.isl}", one.isl, one.isl) for one in samples]
