@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields
 
+from gpu_model.asked import Asked
 from gpu_model.machine import Machine
+from gpu_model.options import Options
 from gpu_model.schedule import AUTO, Job, check_schedule, schedule_named
 from patterns.errors import UserError
 from patterns.graph import Graph
@@ -17,6 +20,14 @@ WORDS: Mapping[Job, str] = {
     "stream": "kernels without a product of their own",
     "collective": "sums over GPUs",
 }
+# Options that only some sorts of kernels have, and those that are of the whole run.
+OF: Mapping[str, tuple[Job, ...]] = {
+    "tile_m": ("mm", "online"),
+    "tile_n": ("mm",),
+    "tile_k": ("mm", "online"),
+    "splits": ("mm", "online"),
+}
+OF_LAUNCHES = ("l2_keep", "l2_share")
 NEEDS: Mapping[Job, Trait] = {"mm": "contracts", "online": "contracts", "collective": "communicates"}
 
 
@@ -35,6 +46,19 @@ def unused(name: str, used: Iterable[str]) -> Iterator[str]:
     """A warning where no kernel runs by the schedule that was asked for."""
     if name != AUTO and name not in used:
         yield f"schedule {name} runs {served(name)}; no kernel is one here, so all are as auto chooses"
+
+
+def idle_options(options: Options, kernels: Iterable[Asked]) -> Iterator[str]:
+    """A warning for every option that was fixed and that no kernel has a use for."""
+    given = [field.name for field in fields(options) if getattr(options, field.name) is not None]
+    used = {name for asked in kernels for name in given if asked.job in OF.get(name, WORDS) and asked.fixed == options}
+    for name in given:
+        if name not in used and name not in OF_LAUNCHES:
+            jobs = (
+                " and ".join(WORDS[job] for job in OF.get(name, ()))
+                or "matrix products, or of a schedule that is named"
+            )
+            yield f"option {name} is of {jobs}; no kernel here has a use for it"
 
 
 def served(name: str) -> str:

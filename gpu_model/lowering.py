@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from gpu_model.applies import check_applies, unused
+from gpu_model.applies import check_applies, idle_options, unused
 from gpu_model.asked import Ask
 from gpu_model.call import call_of, combine_call
 from gpu_model.l2_keep import Kept, kept_of
@@ -54,7 +54,7 @@ def lower(
     parts = tuple(_laid_out(graph, block, groups, ask) for block, groups, _ in fused)
     calls = (one_call(graph, parts, ask.machine),) if together(how) else tuple(_calls(parts, ask.machine))
     # 5. Together they are the plan.
-    warnings += (*_unasked(parts, schedule), *_misfits(parts, how, machine), *no_room(graph, calls, machine.hbm_bytes))
+    warnings += (*_unasked(parts, ask), *_misfits(parts, how, machine), *no_room(graph, calls, machine.hbm_bytes))
     return Plan(
         machine=machine.name,
         family="gpu",
@@ -89,9 +89,11 @@ def _calls(parts: Iterable[Part], machine: Machine) -> Iterator[Call]:
                 yield combine_call(f"{asked.what}.combine", part.block, call, combine)
 
 
-def _unasked(parts: Iterable[Part], schedule: str) -> Iterator[str]:
-    """A warning where a schedule was asked for that no kernel has."""
-    return unused(schedule, {laid_out.chosen.schedule for part in parts for laid_out in part.laid_out})
+def _unasked(parts: Iterable[Part], ask: Ask) -> Iterator[str]:
+    """Warnings where a schedule was asked for that no kernel has, or an option that none has a use for."""
+    laid_out = [one for part in parts for one in part.laid_out]
+    yield from unused(ask.schedule, {one.chosen.schedule for one in laid_out})
+    yield from idle_options(ask.options, [one.asked for one in laid_out])
 
 
 def _misfits(parts: Iterable[Part], how: Policy, machine: Machine) -> Iterator[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from gpu_model import load_machine, lower
@@ -127,3 +129,14 @@ def test_attention_that_no_schedule_has_room_for_is_not_fused(policy: str, head_
 def test_what_the_user_fixed_is_no_reason_against_fusing() -> None:
     with pytest.raises(UserError, match=r"with 40 slots does not fit: .* at most"):
         lower(workload("attention"), H100, schedule="attention_both", options={"stages": 40})
+
+
+def test_options_that_no_kernel_has_a_use_for_are_told() -> None:
+    told = "option tile_m is of matrix products and attention, .*; no kernel here has a use for it"
+    for schedule in ("auto", "streaming"):
+        (warning,) = lower(workload("softmax"), H100, schedule=schedule, options={"tile_m": 64}).warnings
+        assert re.match(told, warning)
+    assert not lower(workload("softmax"), H100, schedule="streaming", options={"stages": 3}).warnings
+    assert lower(workload("softmax"), H100, options={"stages": 3}).warnings
+    assert not lower(workload("gemm"), H100, options={"tile_m": 64, "splits": 2, "l2_keep": "b"}).warnings
+    assert not lower(workload("attention"), H100, schedule="attention_both", options={"tile_k": 64}).warnings
