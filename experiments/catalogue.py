@@ -12,6 +12,7 @@ from experiments.about import about_config, about_data, about_module, below_the_
 from experiments.sides import MODELS, Family, machine_names, mode_names
 from experiments.text.rules import rule_of
 from patterns.plugin import modules
+from patterns.plural import number_of
 
 if TYPE_CHECKING:
     from patterns.peaks import Peaks
@@ -122,7 +123,7 @@ def loaders() -> list[Entry]:
         needs = ", ".join(loader.NEEDS) or "nothing"
         count = loader.instructions(machine, 2**14)
         through = " and ".join(loader.THROUGH)
-        told = f"through {through}; 16 KiB take {count} warp instruction{'s'[: count > 1]}; needs {needs}"
+        told = f"through {through}; 16 KiB take {number_of(count, 'warp instruction')}; needs {needs}"
         found.append(Entry(name, about_module(f"gpu_model.loaders.{name}"), (told,)))
     return found
 

@@ -103,9 +103,11 @@ mapping_options = stacked(
 
 def request_of(values: dict[str, Any]) -> Request:
     """The request that the shared options make. Raises click.BadParameter for what is fixed twice."""
+    from gpu_model.options import ALIASES
+
     stages = values.pop("stages", None)
     options = (*((("stages", stages),) if stages is not None else ()), *values.pop("fixed", ()))
-    names = [name.replace("stages", "slots") for name, _ in options]
+    names = [ALIASES.get(name, name) for name, _ in options]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise click.BadParameter(f"{', '.join(twice)} is fixed twice: keep one")
     known = {field.name for field in fields(Request)}

@@ -14,6 +14,7 @@ from patterns.plugin import load_module, modules
 SCHEDULES = "gpu_model.schedules"
 AUTO = "auto"
 STREAMING = "streaming"
+# More levels than bytes pass by any loader.
 LONGEST = 9
 # mm: one matrix product. online: products with a reduce between them that is rescaled part by part. collective: a sum
 # over several GPUs. stream: others.
@@ -30,7 +31,9 @@ class Schedule(Protocol):
     machine): the share of the tensor core's rate that its products reach while they run. SPLITS_SHARED: each CTA of
     a cluster keeps only its part of the operand that they have in common. BY_TASKS: it needs the nodes of a kernel
     one by one. POLYNOMIAL_OPS: vector ops of a special function that it does not leave to the special units.
-    RESIDENT: its CTAs end with their tiles, and an SM runs as many as fit (see resident).
+    RESIDENT: its CTAs end with their tiles, and an SM runs as many as fit (see resident). told(work, choice, machine):
+    what it tells of how it runs a kernel. partial_tiles(work, choice, machine): sums that pass from SM to SM, where it
+    shares out the steps of tiles. phases(members, machine): of a sum over GPUs (see exchange).
     """
 
     SERVES: tuple[Job, ...]
@@ -75,6 +78,11 @@ def splits_shared(schedule: Schedule) -> bool:
 def by_tasks(schedule: Schedule) -> bool:
     """Whether a schedule gives the nodes of a kernel to warps."""
     return bool(getattr(schedule, "BY_TASKS", False))
+
+
+def is_resident(schedule: Schedule) -> bool:
+    """Whether CTAs end with their tiles, so that an SM runs as many as fit; one of a persistent kernel."""
+    return bool(getattr(schedule, "RESIDENT", False))
 
 
 def told_of(name: str, work: Work, choice: Choice, machine: Machine) -> str:

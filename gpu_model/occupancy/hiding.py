@@ -10,7 +10,7 @@ from gpu_model.machine import Machine
 from gpu_model.occupancy.resident import program
 from gpu_model.occupancy.tile_cta import TileCta
 from gpu_model.price import vector_cycles
-from gpu_model.schedule import schedule_named
+from gpu_model.schedule import is_resident, schedule_named
 from gpu_model.work import Use, Wave, Work
 from patterns.dtypes import dtype_bytes
 from patterns.pipeline.simulate import simulate
@@ -35,7 +35,7 @@ class Hidden:
 def hidden(machine: Machine, cta: TileCta) -> tuple[Hidden, ...]:
     """From one CTA on an SM to as many as fit; () for persistent kernels, which have one."""
     schedule = schedule_named(cta.schedule)
-    if not getattr(schedule, "RESIDENT", False):
+    if not is_resident(schedule):
         return ()
     return tuple(_run(machine, cta, ctas) for ctas in range(1, cta.occupancy.ctas_per_sm + 1))
 

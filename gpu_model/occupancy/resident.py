@@ -15,7 +15,7 @@ from gpu_model.fit import resident
 from gpu_model.machine import Machine
 from gpu_model.occupancy.limits import WARP
 from gpu_model.renamed import Names, renamed
-from gpu_model.schedule import Schedule
+from gpu_model.schedule import Schedule, is_resident
 from gpu_model.work import Choice, Wave, Work
 from patterns.errors import DoesNotFit
 from patterns.pipeline.program import Program, Unit
@@ -54,7 +54,7 @@ def with_ctas(
 
     As many as fit, at most one for each tile, where CTAs end with their tiles (RESIDENT); one of a persistent kernel.
     """
-    if why or (fixed is None and (work.tiles == 1 or not getattr(schedule, "RESIDENT", False))):
+    if why or (fixed is None and (work.tiles == 1 or not is_resident(schedule))):
         return (replace(choice, ctas=fixed) if fixed else choice), why
     held = resident(schedule.demand(work, choice, machine), machine)
     if fixed and fixed > held.ctas_per_sm:

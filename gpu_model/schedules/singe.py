@@ -18,6 +18,7 @@ from gpu_model.warps.assignment import Assignment, assign_tasks, exchange_cycles
 from gpu_model.work import Choice, CtaDemand, RoleDemand, Task, Use, Work
 from patterns.pipeline.program import Channel, Program, Role
 from patterns.pipeline.script import Acquire, Commit, Op, Release, Wait
+from patterns.plural import number_of
 
 LOADERS = ("tma", "cp_async", "registers")
 SERVES: tuple[Job, ...] = ("stream",)
@@ -92,9 +93,9 @@ def told(work: Work, choice: Choice, machine: Machine) -> str:
     """How warps share the nodes, and what that saves in registers."""
     assigned = assignment_of(work, choice, machine)
     most = max(assigned.registers(warp) for warp in range(assigned.warps))
-    teams = f"{assigned.teams} team{'s' if assigned.teams > 1 else ''} of {assigned.warps} warp"
+    teams = f"{number_of(assigned.teams, 'team')} of {number_of(assigned.warps, 'warp')}"
     whole = registers_of(work.tasks, machine)
-    return f"{teams}{'s' if assigned.warps > 1 else ''}; a thread needs {most} registers, with all nodes {whole}"
+    return f"{teams}; a thread needs {most} registers, with all nodes {whole}"
 
 
 def assignment_of(work: Work, choice: Choice, machine: Machine) -> Assignment:
