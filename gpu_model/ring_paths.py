@@ -15,11 +15,18 @@ from gpu_model.work import Wave, Work
 RING_SLOTS = (1, 2, 3, 4, 6, 8, 12, 16, 32)
 # Those of a ring of small tiles, whose latency many slots in flight must hide.
 STREAM_SLOTS = (1, 2, 4, 8, 16)
+# Assumed: with more slots a producer that runs ahead gains nothing.
+DEEPEST = 16
 
 
 def deepest_ring(most: int) -> tuple[int, ...]:
     """The greatest of a few round slot counts that is at most `most`; none where there is no room for any."""
     return tuple(slots for slots in RING_SLOTS if slots <= most)[-1:]
+
+
+def fullest_ring(most: int) -> tuple[int, ...]:
+    """All slots that there is room for, up to DEEPEST; none where there is no room for any."""
+    return (min(most, DEEPEST),) if most else ()
 
 
 def stream_slots(most: int) -> tuple[int, ...]:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from gpu_model.machine import Machine
 
 PART: Literal[""] = ""
+# Tokens of context between which the slope is taken: the published one is of contexts up to 8,192.
 SLOPE_CONTEXTS = (1024, 8192)
 
 

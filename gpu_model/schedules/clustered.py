@@ -12,6 +12,7 @@ from gpu_model.cluster import has_common_operand, meet_cluster, on_cta, remotely
 from gpu_model.fit import specialized
 from gpu_model.machine import Machine
 from gpu_model.price import issue_cycles
+from gpu_model.ring_paths import fullest_ring
 from gpu_model.roles import (
     RING,
     assemble,
@@ -39,12 +40,7 @@ AUTO = False
 WARPGROUPS = (1, 2, 3)
 CLUSTERS = (2, 4)
 BEGIN, END = "cluster begin", "cluster end"
-DEEPEST = 16
-
-
-def slot_counts(most: int) -> tuple[int, ...]:
-    """The deepest ring: slots more never make a producer that runs ahead slower."""
-    return (min(most, DEEPEST),) if most else ()
+slot_counts = fullest_ring
 
 
 def demand(work: Work, choice: Choice, machine: Machine) -> CtaDemand:

@@ -17,6 +17,7 @@ from gpu_model.occupancy.tmem import (
     multiplied,
     results_held,
 )
+from gpu_model.ring_paths import fullest_ring
 from gpu_model.roles import (
     RING,
     all_loads,
@@ -39,12 +40,7 @@ SERVES: tuple[Job, ...] = ("mm",)
 NEEDS: tuple[str, ...] = ("tcgen05", "tmem", "tma")
 AUTO = True
 WARPGROUPS = (1, 2)
-DEEPEST = 16
-
-
-def slot_counts(most: int) -> tuple[int, ...]:
-    """The deepest ring: slots more never make a loading warp that runs ahead slower."""
-    return (min(most, DEEPEST),) if most else ()
+slot_counts = fullest_ring
 
 
 def demand(work: Work, choice: Choice, machine: Machine) -> CtaDemand:
