@@ -58,7 +58,7 @@ def ring_bytes(work: Work, choice: Choice, machine: Machine) -> int:
 
 
 def _slot_smem_bytes(work: Work, machine: Machine) -> int:
-    return work.slot_bytes + work.padding_bytes + machine.barrier_bytes
+    return work.slot_bytes + work.padding_bytes + work.transposed_bytes + machine.barrier_bytes
 
 
 def most_slots(work: Work, machine: Machine) -> int:
@@ -71,7 +71,7 @@ def misfit(what: str, demand: CtaDemand, work: Work, choice: Choice, machine: Ma
     if demand.smem_bytes > machine.smem_bytes_per_cta:
         most = most_slots(work, machine)
         help_text = (
-            f"a slot has {work.slot_bytes + work.padding_bytes:,} bytes and at most {most} fit"
+            f"a slot has {_slot_smem_bytes(work, machine) - machine.barrier_bytes:,} bytes and at most {most} fit"
             if most
             else "use smaller tiles"
         )

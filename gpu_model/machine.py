@@ -28,7 +28,9 @@ class Machine:
     of 4 bytes each; 0 where there is none. warp_rows, warp_columns: the part of a tile that one warp computes where the
     instruction takes its operands from registers, which warps fill from shared memory at smem_read_bytes_per_cycle; 0
     where it reads them itself. tile_rows, tile_columns: extents that are tried for a matrix tile.
-    tile_k_bytes: an operand's row in one step.
+    tile_k_bytes: an operand's row in one step. mma_any_order_bytes: elements of this size and more are read in either
+    order of an operand's dims, smaller ones only with the summed dim innermost: others are transposed in shared memory,
+    at transpose_cycles_per_kib.
 
     Loads. load_latency_cycles: from the end of a transfer on the load path to its arrival in shared memory;
     l2_latency_cycles: of what the L2 holds. l2_persisting_bytes: what can be kept there (0: nothing).
@@ -97,6 +99,8 @@ class Machine:
     tile_rows: tuple[int, ...]
     tile_columns: tuple[int, ...]
     tile_k_bytes: int
+    mma_any_order_bytes: int = 1
+    transpose_cycles_per_kib: int = 0
 
     # Other instructions.
     vector_ops_per_cycle: int

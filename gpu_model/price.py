@@ -96,6 +96,11 @@ def staging_cycles(machine: Machine, num_bytes: int) -> int:
     return -(-num_bytes // machine.smem_write_bytes_per_cycle)
 
 
+def transpose_cycles(machine: Machine, num_bytes: int) -> int:
+    """Reading so many bytes from shared memory and writing them back in another order, rounded up."""
+    return -(-num_bytes * machine.transpose_cycles_per_kib // KIB)
+
+
 @dataclass(frozen=True)
 class Transfer:
     """What one SM moves at once: `num_bytes / count` over its port and through the L2.

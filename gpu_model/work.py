@@ -121,7 +121,8 @@ class Work:
     exchanged: what sending one step's payload to one of them would take (a collective's; others have it in `step`).
     grid: of a matrix product. operand_registers: 4-byte registers of a step's operands that were computed and not
     loaded, beside the accumulators. score_values: those accumulators that become operands. padding_bytes: what the
-    layout adds to a slot in shared memory. tasks: of a kernel whose schedule gives its nodes to warps.
+    layout adds to a slot in shared memory. transposed_bytes: of a slot, what the kernel itself writes once more, in the
+    order that its matrix instructions read. tasks: of a kernel whose schedule gives its nodes to warps.
     """
 
     name: str
@@ -141,6 +142,7 @@ class Work:
     grid: Grid | None = None
     operand_registers: int = 0
     padding_bytes: int = 0
+    transposed_bytes: int = 0
     tasks: tuple[Task, ...] = ()
     score_values: int = 0
 

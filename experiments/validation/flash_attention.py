@@ -54,9 +54,9 @@ def attention_tflops(
     batch: int, tokens: int, heads: int, head_dim: int, causal: bool, dtype: str, schedule: str, machine: Machine
 ) -> float:
     """TFLOP/s of the attention kernel: 4 x tokens^2 x head dim x heads x batch FLOPs, half of them where causal."""
-    from experiments.validation.graphs import attention, of_dtype, unmasked
+    from experiments.validation.graphs import attention, of_inputs, unmasked
     from experiments.validation.replay import replayed_us
 
-    graph = of_dtype(attention(batch, tokens, tokens, heads, heads, head_dim), dtype)
+    graph = of_inputs(attention(batch, tokens, tokens, heads, heads, head_dim), dtype)
     flops = 4 * tokens**2 * head_dim * heads * batch // (2 if causal else 1)
     return flops / replayed_us(graph if causal else unmasked(graph), machine, schedule=schedule) / 1e6

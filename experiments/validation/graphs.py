@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache, lru_cache
 
+from patterns.dtypes import dtype_bytes
 from patterns.graph import Graph
 from patterns.library import workload
 from patterns.read import parse_graph
@@ -157,3 +158,11 @@ def resized(graph: Graph, sizes: Mapping[str, int]) -> Graph:
 def of_dtype(graph: Graph, dtype: str) -> Graph:
     """The graph with all its tensors of one type."""
     return replace(graph, tensors=tuple(replace(tensor, dtype=dtype) for tensor in graph.tensors))
+
+
+def of_inputs(graph: Graph, dtype: str) -> Graph:
+    """The graph with what it multiplies of one type; a result of 8 bits stays as it was, as kernels leave it."""
+    kept = {tensor.name for tensor in graph.tensors if tensor.role == "output" and dtype_bytes(dtype) == 1}
+    changed = of_dtype(graph, dtype)
+    tensors = (old if old.name in kept else new for old, new in zip(graph.tensors, changed.tensors, strict=True))
+    return replace(changed, tensors=tuple(tensors))

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from gpu_model.attention.scripts import Block, half_issue
+from gpu_model.attention.scripts import Block, half_issue, transposes
 from gpu_model.machine import Machine
+from gpu_model.price import transpose_cycles
 from gpu_model.work import Choice, Work
 
 
@@ -37,13 +38,17 @@ def predicted(work: Work, choice: Choice, machine: Machine, blocks: tuple[Block,
         returns = round_trip // choice.slots if steps > choice.slots else 0
         fed = max(load + held_up, 2 * issue if load else 0, returns)
         ends = work.end_cycles(wave)
+        turning = 2 * issue + load + work.latency_cycles + turned(work, machine) if transposes(work) else 0
         computing = steps * max(pace.step_cycles, busiest) + starting + pace.edge_cycles + ends
         # Queries come when those before are used up, beside the end of the tile before.
         arriving = wave.held.cycles + work.latency_cycles if wave.held else 0
         beside = blocks[-1].softmax_cycles + blocks[-1].values.cycles + ends + starting
         if pace.ahead:
             # A producer fills the rings while warpgroups begin and end tiles.
-            tile = max(computing, steps * fed + (wave.held.cycles if wave.held else 0))
+            begun = starting + turned(work, machine)
+            late = max(0, turning - blocks[0].scores.cycles - blocks[0].softmax_cycles) if turning else 0
+            by_turns = begun + (steps - 1) * turning + blocks[-1].values.cycles + ends if turning else 0
+            tile = max(computing + late, by_turns, steps * fed + (wave.held.cycles if wave.held else 0))
             total += wave.tiles * tile + (wave.tiles - 1) * max(0, arriving - beside)
         else:
             total += wave.tiles * (max(computing, steps * fed + pace.edge_cycles + ends) + arriving + load // 2)
@@ -51,6 +56,11 @@ def predicted(work: Work, choice: Choice, machine: Machine, blocks: tuple[Block,
     arriving = work.latency_cycles + first.load.cycles // 2 + (first.held.cycles if first.held else 0)
     begin = max(0, arriving - starting) if first.load.cycles and pace.ahead else 0
     return total + begin + (0 if pace.starts else machine.tile_start_cycles)
+
+
+def turned(work: Work, machine: Machine) -> int:
+    """What transposing a step's values takes, and seeing them."""
+    return transpose_cycles(machine, work.transposed_bytes) + machine.barrier_cycles
 
 
 def busy_cycles(blocks: Iterable[Block]) -> dict[str, int]:

@@ -14,15 +14,17 @@ from math import ceil
 from gpu_model.fit import specialized, uniform
 from gpu_model.machine import Machine
 from gpu_model.occupancy.tmem import columns_of
-from gpu_model.price import issue_cycles
+from gpu_model.price import issue_cycles, transpose_cycles
 from gpu_model.roles import assemble, drain, hand_over, loop, needed, ramp, rows_of
 from gpu_model.work import Choice, CtaDemand, Use, Wave, Work
 from patterns.pipeline.program import Barrier, Channel, Program, Role
-from patterns.pipeline.script import Acquire, Arrive, Await, Finish, Op, Release, Start, Wait, copy
+from patterns.pipeline.script import Acquire, Arrive, Await, Commit, Finish, Op, Release, Start, Wait, copy
 from patterns.units import exact
 
 QUERIES, KEYS, VALUES = "queries", "keys", "values"
 RINGS = (KEYS, VALUES)
+# Values as they arrive, where they are transposed before they are used; and that a tile's result has left their room.
+LANDED, LEFT = "landed", "left"
 SCORES, SUMS = "scores", "sums"
 TOGETHER = "together"
 
@@ -97,7 +99,8 @@ def rings(work: Work, choice: Choice, readers: int) -> tuple[Channel, ...]:
     """A ring for keys and one for values, and room for the queries of one tile."""
     if hidden(work):
         return ()
-    return (Channel(QUERIES, 1, readers), *(Channel(name, choice.slots, readers) for name in RINGS))
+    landed = (Channel(LANDED, choice.slots),) if work.transposed_bytes else ()
+    return (Channel(QUERIES, 1, readers), *(Channel(name, choice.slots, readers) for name in RINGS), *landed)
 
 
 def load_queries(work: Work, wave: Wave, machine: Machine, choice: Choice) -> tuple[Op, ...]:
@@ -110,15 +113,21 @@ def load_queries(work: Work, wave: Wave, machine: Machine, choice: Choice) -> tu
     return (Acquire(QUERIES), *needed(issue), arriving)
 
 
-def load_into(ring: str, work: Work, wave: Wave, machine: Machine, choice: Choice) -> tuple[Op, ...]:
+def load_into(ring: str, work: Work, wave: Wave, machine: Machine, choice: Choice, landing: str = "") -> tuple[Op, ...]:
     """Wait for a free slot, pay the issue cost, start the load of a step's keys or values: half of what it loads."""
     if hidden(work):
         return ()
     at = RINGS.index(ring)
     half = wave.load.between(at, at + 1, len(RINGS))
     issue = Use("issue", half_issue(work, choice, machine), "issue")
-    arriving = copy(half.unit, half.cycles, work.latency_cycles, ring, label=ring, counts=half.counts)
-    return (Acquire(ring), *needed(issue), arriving)
+    arriving = copy(half.unit, half.cycles, work.latency_cycles, landing or ring, label=ring, counts=half.counts)
+    return (Acquire(landing or ring), *needed(issue), arriving)
+
+
+def transpose(work: Work, machine: Machine) -> tuple[Op, ...]:
+    """Values that are there, written once more in the order that products read."""
+    use = Use("smem", transpose_cycles(machine, work.transposed_bytes), "transpose")
+    return (Wait(LANDED), *hand_over(machine), Acquire(VALUES), *needed(use), Commit(VALUES), Release(LANDED))
 
 
 def half_issue(work: Work, choice: Choice, machine: Machine) -> int:
@@ -130,6 +139,22 @@ def begin_tile(part: int, work: Work, machine: Machine) -> tuple[Op, ...]:
     """What a warpgroup does before its first product of a tile."""
     queries = take(QUERIES, part, work, machine)
     return (*needed(Use("issue", machine.tile_start_cycles, "tile start")), *queries)
+
+
+def make_room(work: Work) -> tuple[Op, ...]:
+    """Tell who transposes that the result of the tile before has left shared memory: the first values may go there."""
+    return (Arrive(LEFT),) if transposes(work) else ()
+
+
+def transpose_alike(work: Work, parts: int, machine: Machine) -> tuple[Op, ...]:
+    """A warpgroup's share of transposing the values of a step, where there is no producer that does it."""
+    cycles = transpose_cycles(machine, work.transposed_bytes)
+    return needed(Use("smem", -(-cycles // parts), "transpose"))
+
+
+def transposes(work: Work) -> bool:
+    """Whether values are transposed before they are used."""
+    return bool(work.transposed_bytes) and not hidden(work)
 
 
 def take(ring: str, part: int, work: Work, machine: Machine) -> tuple[Op, ...]:
@@ -191,10 +216,19 @@ def producer(work: Work, choice: Choice, machine: Machine) -> tuple[Role, ...]:
         return ()
     script: tuple[Op, ...] = ramp(machine)
     for wave in work.waves:
-        keys, values = (load_into(ring, work, wave, machine, choice) for ring in RINGS)
-        tile = load_queries(work, wave, machine, choice) + loop(work.steps_of(wave), keys + values, "loads")
+        tile = load_queries(work, wave, machine, choice) + _load_steps(work, wave, machine, choice)
         script += loop(wave.tiles, tile, "tiles")
     return (Role("producer", script),)
+
+
+def _load_steps(work: Work, wave: Wave, machine: Machine, choice: Choice) -> tuple[Op, ...]:
+    """The keys and values of a tile. Who transposes values loads the next ones after that (FlashAttention-3, fp8)."""
+    keys, steps = load_into(KEYS, work, wave, machine, choice), work.steps_of(wave)
+    if not transposes(work):
+        return loop(steps, keys + load_into(VALUES, work, wave, machine, choice), "loads")
+    loads = keys + load_into(VALUES, work, wave, machine, choice, LANDED)
+    turned = transpose(work, machine)
+    return (*loads, Await(LEFT, choice.warpgroups), *turned, *loop(steps - 1, loads + turned, "loads"))
 
 
 def program_of(
@@ -214,6 +248,7 @@ def program_of(
         for part, script in enumerate(scripts)
     )
     channels = rings(work, choice, len(scripts))
+    names = (*names, LEFT) if loads and transposes(work) else names
     return assemble(work.name, machine, channels, roles, barriers(names))
 
 

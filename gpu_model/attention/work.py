@@ -22,7 +22,7 @@ from gpu_model.product import Product
 from gpu_model.traffic import Moved
 from gpu_model.work import Use, Wave, Work
 from patterns.axes import points
-from patterns.count import node_demand, node_dims
+from patterns.count import node_demand, node_dims, storage_of
 from patterns.dtypes import dtype_bytes
 from patterns.graph import Node
 from patterns.kind import has
@@ -116,9 +116,18 @@ class Online:
                 amounts += self._softmax(node)
         # The probabilities become operands; what is summed up so far is multiplied by how far the maximum rose.
         amounts += Amounts(vector_ops=self.scores + self.results, compare_ops=self.scores)
+        amounts += self._permuted()
         scores = self.product(self.first, self.columns, self._points(self.first.inner))
         values = self.product(self.last, self._points(self.last.columns), self.columns)
         return scores + amounts, values
+
+    def _permuted(self) -> Amounts:
+        """Small probabilities become operands in another order: two byte permutes for eight of them.
+
+        Each makes a register of four, at the rate of conversions (FlashAttention-3, arXiv 2407.08608, section 3.3).
+        """
+        ops = self.scores // 4 if dtype_bytes(self.last.dtype) < self.machine.mma_any_order_bytes else 0
+        return Amounts(vector_ops=ops, compare_ops=ops)
 
     def finish(self) -> Amounts:
         """The end of a tile: the division that waited, masks where they cut, and the result's conversion."""
@@ -185,6 +194,20 @@ def kept_steps(cut: Cut) -> tuple[tuple[int, int], ...]:
     return ()
 
 
+def transposed_bytes(cut: Cut, machine: Machine) -> int:
+    """Bytes of a step's operands of which matrix instructions read the summed dim only where it is innermost.
+
+    With tensor memory, instructions read either order.
+    """
+    space, found = cut.space, set[str]()
+    small = (product for product in space.products if dtype_bytes(product.dtype) < machine.mma_any_order_bytes)
+    for product in () if machine.tmem_columns else small:
+        node = next(node for node in space.nodes if node.name == product.node)
+        operands = (space.graph.tensor_named[name] for name in node.reads[:2])
+        found |= {storage_of(space.graph, one.name) for one in operands if one.dims[-1] not in product.inner}
+    return sum(access.num_bytes(cut.sizes) for access in space.reads if access.tensor in found)
+
+
 def work_of_online(name: str, priced: Priced, total: Moved, machine: Machine) -> Work:
     """The busiest SM of an attention kernel: the longest tiles are given out first."""
     cut, online = priced.cut, Online(priced.cut, machine)
@@ -209,6 +232,7 @@ def work_of_online(name: str, priced: Priced, total: Moved, machine: Machine) ->
         operand_registers=-(-online.scores * dtype_bytes(online.last.dtype) // 4),
         row_blocks=online.row_blocks,
         score_values=online.scores,
+        transposed_bytes=transposed_bytes(cut, machine),
     )
 
 

@@ -19,6 +19,7 @@ from gpu_model.attention.scripts import (
     demand_of,
     end,
     give,
+    make_room,
     multiply,
     program_of,
     reach_of,
@@ -75,7 +76,7 @@ def _script(work: Work, machine: Machine, block: Block, part: int) -> tuple[Op, 
         *multiply(block.values, SUMS, machine),
         *give(VALUES, part, work),
     )
-    begin = begin_tile(part, work, machine)
+    begin = begin_tile(part, work, machine) + make_room(work)
     script: tuple[Op, ...] = ()
     for wave in work.waves:
         steps = loop(work.steps_of(wave) - 1, ready + scores + use, "steps")

@@ -28,10 +28,12 @@ from gpu_model.attention.scripts import (
     reach_of,
     start,
     take,
+    transpose_alike,
     two_or_more,
     uniform_of,
 )
 from gpu_model.machine import Machine
+from gpu_model.price import transpose_cycles
 from gpu_model.roles import loop, needed
 from gpu_model.schedule import Job
 from gpu_model.work import Choice, CtaDemand, Wave, Work
@@ -58,7 +60,7 @@ def predict(work: Work, choice: Choice, machine: Machine) -> int:
     around += 2 * machine.turn_cycles if choice.warpgroups > 1 else 0
     softmax = max(sum(block.softmax[at].cycles for block in blocks) for at in range(len(blocks[0].softmax)))
     softmax = max(softmax, max(block.softmax_cycles for block in blocks))
-    chain = softmax + max(block.values.cycles for block in blocks)
+    chain = softmax + transpose_cycles(machine, work.transposed_bytes) + max(block.values.cycles for block in blocks)
     return predicted(work, choice, machine, blocks, Pace(chain + around, blocks[0].scores.cycles, ahead=False))
 
 
@@ -92,6 +94,7 @@ def _tile(work: Work, wave: Wave, choice: Choice, machine: Machine, block: Block
     use = (
         *needed(*block.softmax),
         *take(VALUES, part, work, machine),
+        *transpose_alike(work, parts, machine),
         *multiply(block.values, SUMS, machine),
         *give(VALUES, part, work),
         *meet(parts, machine),

@@ -19,6 +19,7 @@ from gpu_model.attention.scripts import (
     demand_of,
     end,
     give,
+    make_room,
     pass_on,
     program_of,
     reach_of,
@@ -75,7 +76,7 @@ def _script(work: Work, machine: Machine, block: Block, part: int, parts: int) -
     scores, sums = start(block.scores, SCORES, machine), start(block.values, SUMS, machine)
     scored, summed = (Finish(SCORES), *give(KEYS, part, work)), (Finish(SUMS), *give(VALUES, part, work))
     softmax = needed(*block.softmax)
-    first = (*begin_tile(part, work, machine), *keys, *enter, *scores, *scored, *leave, *softmax)
+    first = (*begin_tile(part, work, machine), *make_room(work), *keys, *enter, *scores, *scored, *leave, *softmax)
     step = (*values, *keys, *enter, *sums, *scores, *summed, *scored, *leave, *softmax)
     last = (*values, *enter, *sums, *summed, *leave)
     script: tuple[Op, ...] = (Arrive(turn(0)),) if part == 0 else ()

@@ -18,6 +18,7 @@ from gpu_model.attention.scripts import (
     demand_of,
     end,
     give,
+    make_room,
     multiply,
     program_of,
     reach_of,
@@ -67,7 +68,7 @@ def program(work: Work, choice: Choice, machine: Machine) -> Program:
 
 
 def _script(work: Work, machine: Machine, block: Block, part: int) -> tuple[Op, ...]:
-    begin = begin_tile(part, work, machine)
+    begin = begin_tile(part, work, machine) + make_room(work)
     scores = (*take(KEYS, part, work, machine), *multiply(block.scores, SCORES, machine), *give(KEYS, part, work))
     sums = (*take(VALUES, part, work, machine), *multiply(block.values, SUMS, machine), *give(VALUES, part, work))
     softmax = needed(*block.softmax)

@@ -23,9 +23,11 @@ from gpu_model.attention.scripts import (
     program_of,
     reach_of,
     take,
+    transpose_alike,
     uniform_of,
 )
 from gpu_model.machine import Machine
+from gpu_model.price import transpose_cycles
 from gpu_model.roles import loop, needed
 from gpu_model.schedule import Job
 from gpu_model.work import Choice, CtaDemand, Use, Wave, Work
@@ -60,6 +62,7 @@ def predict(work: Work, choice: Choice, machine: Machine) -> int:
     scores = max(arriving, *(block.scores.cycles for block in blocks))
     rest = max(arriving, *(block.softmax_cycles + block.values.cycles for block in blocks))
     around = 2 * (machine.barrier_cycles + _issue(work, choice, machine))
+    around += transpose_cycles(machine, work.transposed_bytes)
     return predicted(work, choice, machine, blocks, Pace(scores + rest + around, 0, ahead=False, starts=False))
 
 
@@ -99,7 +102,8 @@ def _script(work: Work, choice: Choice, machine: Machine, block: Block, part: in
 def _tile(work: Work, wave: Wave, choice: Choice, machine: Machine, block: Block, part: int) -> tuple[Op, ...]:
     keys, values = (_load(ring, work, wave, choice, machine, part) for ring in (KEYS, VALUES))
     scores = (*take(KEYS, part, work, machine), *values, *needed(block.scores), *give(KEYS, part, work))
-    sums = (*needed(*block.softmax), *needed(block.values), *give(VALUES, part, work))
+    turned = transpose_alike(work, choice.warpgroups, machine)
+    sums = (*needed(*block.softmax), *turned, *needed(block.values), *give(VALUES, part, work))
     step = (*scores, *take(VALUES, part, work, machine), *keys, *sums)
     last = (*scores, *take(VALUES, part, work, machine), *sums)
     queries = load_queries(work, wave, machine, choice) if part == 0 else ()
