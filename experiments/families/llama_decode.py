@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gpu_model.machine import Machine
 
 PART: Literal[""] = ""
-# Tokens of context between which the slope is taken: the published one is of contexts up to 8,192.
+# Tokens of context between which the slope is taken, as a fit over contexts would find it.
 SLOPE_CONTEXTS = (1024, 8192)
 
 

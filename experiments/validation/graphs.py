@@ -9,6 +9,7 @@ from functools import cache, lru_cache
 from patterns.dtypes import dtype_bytes
 from patterns.graph import Graph
 from patterns.library import workload
+from patterns.needed import function_of
 from patterns.read import parse_graph
 
 # Dynamic quantisation of a whole tensor: its greatest absolute value (by rows, then of all), then scale and convert.
@@ -100,7 +101,7 @@ def all_reduce(elements: int, members: int) -> Graph:
 
 def unmasked(graph: Graph) -> Graph:
     """Attention without its causal mask: the scores go past it."""
-    mask = next(node for _, node in graph.nodes() if node.fn == "causal")
+    mask = next(node for _, node in graph.nodes() if (made := function_of(node)) and made.keeps)
     (block,) = graph.blocks
     kept = (node for node in block.nodes if node is not mask)
     nodes = tuple(
