@@ -76,6 +76,10 @@ def occupancy(machine: Machine, kernel: Kernel) -> Occupancy:
         limits["barriers"] = machine.barriers_per_sm // kernel.barriers
     if kernel.tmem_columns:
         limits["tensor memory"] = machine.tmem_columns // allocated_tmem(kernel.tmem_columns)
+    for name, ctas in limits.items():
+        if not ctas:
+            help_text = "the SM has less than a CTA may have: set that lower too"
+            raise DoesNotFit(f"a CTA of {kernel.threads} threads", f"CTAs on an SM by {name}", 1, 0, help_text)
     needed = min(limits.values()) * smem_bytes
     carveout = next((size for size in machine.smem_carveout_bytes if size >= needed), machine.smem_bytes)
     return Occupancy(kernel, tuple(limits.items()), carveout, max(0, machine.l1_smem_bytes - carveout))

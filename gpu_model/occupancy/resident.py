@@ -56,7 +56,10 @@ def with_ctas(
     """
     if why or (fixed is None and (work.tiles == 1 or not is_resident(schedule))):
         return (replace(choice, ctas=fixed) if fixed else choice), why
-    held = resident(schedule.demand(work, choice, machine), machine)
+    try:
+        held = resident(schedule.demand(work, choice, machine), machine)
+    except DoesNotFit as misfit:
+        return choice, misfit
     if fixed and fixed > held.ctas_per_sm:
         why = DoesNotFit(what, "CTAs on an SM", fixed, held.ctas_per_sm, f"limited by {held.limit}")
     return replace(choice, ctas=min(fixed or held.ctas_per_sm, work.tiles)), why

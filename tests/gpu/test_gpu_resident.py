@@ -141,3 +141,11 @@ def test_any_schedule_can_be_put_beside_itself(name: str) -> None:
     assert beside.counters == alone.counters
     assert beside.busy_cycles["tc"] == alone.busy_cycles["tc"]
     assert beside.total_cycles < alone.total_cycles
+
+
+def test_an_sm_that_is_set_smaller_than_a_cta_is_refused_in_words() -> None:
+    """What is set on the command line may contradict the file: of such CTAs an SM holds none."""
+    machine = load_machine("a100_sxm", {"smem_bytes": "8 KiB"})
+    graph = workload("attention", phase="prefill", context=4096)
+    with pytest.raises(DoesNotFit, match="CTAs on an SM by shared memory"):
+        lower(graph, machine, schedule="flash_attention_2", options={"slots": 3})
