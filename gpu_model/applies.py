@@ -21,13 +21,13 @@ WORDS: Mapping[Job, str] = {
     "collective": "sums over GPUs",
 }
 # Options that only some sorts of kernels have, and those that are of the whole run.
-OF: Mapping[str, tuple[Job, ...]] = {
+OPTION_JOBS: Mapping[str, tuple[Job, ...]] = {
     "tile_m": ("mm", "online"),
     "tile_n": ("mm",),
     "tile_k": ("mm", "online"),
     "splits": ("mm", "online"),
 }
-OF_LAUNCHES = ("l2_keep", "l2_share")
+RUN_OPTIONS = ("l2_keep", "l2_share")
 NEEDS: Mapping[Job, Trait] = {"mm": "contracts", "online": "contracts", "collective": "communicates"}
 
 
@@ -51,11 +51,16 @@ def unused(name: str, used: Iterable[str]) -> Iterator[str]:
 def idle_options(options: Options, kernels: Iterable[Asked]) -> Iterator[str]:
     """A warning for every option that was fixed and that no kernel has a use for."""
     given = [field.name for field in fields(options) if getattr(options, field.name) is not None]
-    used = {name for asked in kernels for name in given if asked.job in OF.get(name, WORDS) and asked.fixed == options}
+    used = {
+        name
+        for asked in kernels
+        for name in given
+        if asked.job in OPTION_JOBS.get(name, WORDS) and asked.fixed == options
+    }
     for name in given:
-        if name not in used and name not in OF_LAUNCHES:
+        if name not in used and name not in RUN_OPTIONS:
             jobs = (
-                " and ".join(WORDS[job] for job in OF.get(name, ()))
+                " and ".join(WORDS[job] for job in OPTION_JOBS.get(name, ()))
                 or "matrix products, or of a schedule that is named"
             )
             yield f"option {name} is of {jobs}; no kernel here has a use for it"
