@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from gpu_model import load_machine, lower
 from gpu_model.occupancy.hiding import hidden
+from gpu_model.occupancy.limits import Kernel, occupancy
 from gpu_model.occupancy.resident import by_cta, predicted, program
 from gpu_model.occupancy.tile_cta import Tile, tile_cta
 from gpu_model.options import Options
@@ -143,9 +144,12 @@ def test_any_schedule_can_be_put_beside_itself(name: str) -> None:
     assert beside.total_cycles < alone.total_cycles
 
 
-def test_an_sm_that_is_set_smaller_than_a_cta_is_refused_in_words() -> None:
+def test_an_sm_that_is_set_smaller_than_a_cta_holds_none() -> None:
     """What is set on the command line may contradict the file: of such CTAs an SM holds none."""
     machine = load_machine("a100_sxm", {"smem_bytes": "8 KiB"})
-    graph = workload("attention", phase="prefill", context=4096)
     with pytest.raises(DoesNotFit, match="CTAs on an SM by shared memory"):
-        lower(graph, machine, schedule="flash_attention_2", options={"slots": 3})
+        occupancy(machine, Kernel(128, 32, 100_000))
+    # Among tiles those of which it holds some are left.
+    extents = {"seq": "190", "context": "190", "kv_heads": "2", "group": "5"}
+    plan = lower(workload("attention", overrides=extents), machine, policy="operator", options={"slots": 3})
+    assert any("3 slots" in call.schedule for call in plan.calls)
