@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from experiments.sides import Family, Side, load_machine
 from patterns.errors import UnknownName, UserError, did_you_mean
 from patterns.library import MEMBERS_EXTENT, workload
+from patterns.parameters import parameter_names
 
 if TYPE_CHECKING:
     from experiments.request import Request
@@ -79,8 +80,3 @@ def need_once(values: Sequence[tuple[str, str, str]], request: Request) -> None:
             shown = name if place == GRAPH else f"{place}.{name}"
             raise UserError(f"{shown!r} is set {seen[place, name]} and again by --set: keep one")
         seen[place, name] = "by --set"
-
-
-def parameter_names(machine: object) -> tuple[str, ...]:
-    """Names of the parameters that a machine's file gives: all fields but the machine's own name."""
-    return tuple(field.name for field in fields(machine) if field.name != "name") if is_dataclass(machine) else ()

@@ -1,18 +1,30 @@
-"""Schedules that can do what the user fixed of loader, layout, cluster and warps that load."""
+"""Schedules that can do what the user fixed of loader, layout, slots, warpgroups, cluster and warps that load."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 from gpu_model.applies import WORDS
 from gpu_model.asked import Asked
 from gpu_model.loader import loader_named, loaders_there, usable_loaders
 from gpu_model.machine import Machine
 from gpu_model.options import Options
-from gpu_model.schedule import AUTO, cluster_sizes, detour, dma_warp_counts, schedule_named, tried
+from gpu_model.schedule import (
+    AUTO,
+    Schedule,
+    cluster_sizes,
+    detour,
+    dma_warp_counts,
+    fixed_of,
+    schedule_named,
+    slots_known,
+    tried,
+)
 from gpu_model.smem_layout import can_write, check_layout
 from patterns.errors import UserError
 
 # What schedules differ in being able to.
-FIXABLE = ("loader", "layout", "cluster", "dma_warps")
+FIXABLE = ("loader", "layout", "slots", "warpgroups", "cluster", "dma_warps")
 
 
 def able_schedules(asked: Asked, machine: Machine) -> tuple[str, ...]:
@@ -45,11 +57,27 @@ def _by_the_shortest_way(names: tuple[str, ...], machine: Machine) -> tuple[str,
 def _can(fixed: Options, name: str, machine: Machine) -> bool:
     schedule = schedule_named(name)
     loaders = [loader for loader in loaders_there(schedule.LOADERS, machine) if fixed.loader in (None, loader)]
-    return (
-        any(fixed.layout is None or can_write(loader, fixed.layout) for loader in loaders)
-        and (fixed.cluster is None or fixed.cluster in cluster_sizes(schedule))
-        and (fixed.dma_warps is None or fixed.dma_warps in dma_warp_counts(schedule))
+    return any(fixed.layout is None or can_write(loader, fixed.layout) for loader in loaders) and all(
+        getattr(fixed, option) in (None, *known) for option, known in _known(schedule).items()
     )
+
+
+def check_fixed(name: str, fixed: Options) -> None:
+    """Raises UserError where a schedule that was named cannot have a number that was fixed, with those that it can."""
+    if name != AUTO:
+        for option, known in _known(schedule_named(name)).items():
+            fixed_of(name, option, getattr(fixed, option), known)
+
+
+def _known(schedule: Schedule) -> Mapping[str, tuple[int, ...]]:
+    """Numbers that a schedule can have, by option; without those of which any that fits will do."""
+    known = {
+        "slots": slots_known(schedule),
+        "warpgroups": schedule.WARPGROUPS,
+        "cluster": cluster_sizes(schedule),
+        "dma_warps": dma_warp_counts(schedule),
+    }
+    return {option: values for option, values in known.items() if values}
 
 
 def loader_of(fixed: Options, name: str, machine: Machine) -> str:

@@ -8,10 +8,11 @@ from dataclasses import fields
 from gpu_model.asked import Asked
 from gpu_model.machine import Machine
 from gpu_model.options import Options
-from gpu_model.schedule import AUTO, Job, check_schedule, schedule_named
+from gpu_model.schedule import AUTO, SCHEDULES, Job, check_schedule, is_idle, schedule_named
 from patterns.errors import UserError
 from patterns.graph import Graph
 from patterns.kind import Trait, has
+from patterns.plugin import modules
 
 # What kernels of each sort are, and the trait that one of their nodes has.
 WORDS: Mapping[Job, str] = {
@@ -27,6 +28,7 @@ OPTION_JOBS: Mapping[str, tuple[Job, ...]] = {
     "tile_k": ("mm", "online"),
     "splits": ("mm", "online"),
 }
+ANY_JOB = "matrix products, or of a schedule that is named"
 RUN_OPTIONS = ("l2_keep", "l2_share")
 NEEDS: Mapping[Job, Trait] = {"mm": "contracts", "online": "contracts", "collective": "communicates"}
 
@@ -51,19 +53,31 @@ def unused(name: str, used: Iterable[str]) -> Iterator[str]:
 def idle_options(options: Options, kernels: Iterable[Asked]) -> Iterator[str]:
     """A warning for every option that was fixed and that no kernel has a use for."""
     given = [field.name for field in fields(options) if getattr(options, field.name) is not None]
-    used = {
-        name
+    having = [
+        (name, asked)
         for asked in kernels
         for name in given
         if asked.job in OPTION_JOBS.get(name, WORDS) and asked.fixed == options
-    }
+    ]
+    used = {name for name, asked in having if not (asked.is_named and is_idle(asked.schedule, name))}
+    idle = dict(having)
     for name in given:
-        if name not in used and name not in RUN_OPTIONS:
-            jobs = (
-                " and ".join(WORDS[job] for job in OPTION_JOBS.get(name, ()))
-                or "matrix products, or of a schedule that is named"
-            )
-            yield f"option {name} is of {jobs}; no kernel here has a use for it"
+        if name in used or name in RUN_OPTIONS:
+            continue
+        if name in idle:
+            asked = idle[name]
+            yield f"schedule {asked.schedule} has no use for {name}; {_using(name, asked)} or auto would have"
+            continue
+        jobs = " and ".join(WORDS[job] for job in OPTION_JOBS.get(name, ()))
+        yield f"option {name} is of {jobs or ANY_JOB}; no kernel here has a use for it"
+
+
+def _using(option: str, asked: Asked) -> str:
+    """The schedule most like the named one, by the names in its file, that has a use for an option."""
+    own = set(vars(schedule_named(asked.schedule)))
+    others = [name for name in modules(SCHEDULES) if asked.job in schedule_named(name).SERVES]
+    able = [name for name in others if not is_idle(name, option)]
+    return max(able, key=lambda name: len(own & set(vars(schedule_named(name)))))
 
 
 def served(name: str) -> str:

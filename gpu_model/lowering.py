@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
+from gpu_model.able_schedules import check_fixed
 from gpu_model.applies import check_applies, idle_options, unused
 from gpu_model.asked import Ask
 from gpu_model.call import call_of, combine_call
@@ -105,7 +106,11 @@ def _misfits(parts: Iterable[Part], how: Policy, machine: Machine) -> Iterator[s
 
 
 def _ask(machine: Machine, schedule: str, way: LaunchMode, kept: Kept) -> Ask:
-    """What is asked of all kernels alike, with what the device takes between two of them and the host for each."""
+    """What is asked of all kernels alike, with what the device takes between two of them and the host for each.
+
+    Raises UserError for what the schedule cannot have.
+    """
+    check_fixed(schedule, kept.others)
     cost = way.cost(machine)
     gap, host = cycles_of_ps(cost.device_ps, machine.clock_hz), cycles_of_ps(cost.host_ps, machine.clock_hz)
     inside = kept.beside(way.inside(machine))

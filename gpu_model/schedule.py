@@ -16,6 +16,8 @@ AUTO = "auto"
 STREAMING = "streaming"
 # More levels than bytes pass by any loader.
 LONGEST = 9
+# A schedule that tries no more slots than a double buffer has, wherever there is room for many, is no ring.
+DOUBLE_BUFFER, MANY = 2, 64
 # mm: one matrix product. online: products with a reduce between them that is rescaled part by part. collective: a sum
 # over several GPUs. stream: others.
 Job = Literal["mm", "online", "stream", "collective"]
@@ -31,6 +33,7 @@ class Schedule(Protocol):
     machine): the share of the tensor core's rate that its products reach while they run. SPLITS_SHARED: each CTA of
     a cluster keeps only its part of the operand that they have in common. BY_TASKS: it needs the nodes of a kernel
     one by one. POLYNOMIAL_OPS: vector ops of a special function that it does not leave to the special units.
+    IDLE: options of the kernels it runs that it has no use for.
     RESIDENT: its CTAs end with their tiles, and an SM runs as many as fit (see resident). told(work, choice, machine):
     what it tells of how it runs a kernel. partial_tiles(work, choice, machine): sums that pass from SM to SM, where it
     shares out the steps of tiles. phases(members, machine): of a sum over GPUs (see exchange).
@@ -126,6 +129,17 @@ def matrix_reach(schedule: Schedule, work: Work, choice: Choice, machine: Machin
     """Share of the tensor core's rate that products reach while they run: 1 unless a schedule says less."""
     reach = getattr(schedule, "matrix_reach", None)
     return float(reach(work, choice, machine)) if reach else 1.0
+
+
+def slots_known(schedule: Schedule) -> tuple[int, ...]:
+    """Slot counts that a schedule can have, fewest first; () for one with a ring, which runs with any that fit."""
+    counts = {slots for most in (*range(1, DOUBLE_BUFFER + 1), MANY) for slots in schedule.slot_counts(most)}
+    return () if max(counts) > DOUBLE_BUFFER else tuple(sorted(counts))
+
+
+def is_idle(name: str, option: str) -> bool:
+    """Whether a schedule has no use for an option that others of its jobs have."""
+    return option in getattr(schedule_named(name), "IDLE", ())
 
 
 def fixed_of(name: str, option: str, asked: int | None, known: tuple[int, ...]) -> int:

@@ -22,6 +22,8 @@ from patterns.parameter_values import Reading
 from patterns.yaml_tree import Path as DataPath
 
 COMMAND_LINE = "set on the command line"
+# A machine's own name is in its file, and is none of its parameters.
+OWN_NAME = "name"
 _KEYS = ("value", "source", "note", "alternatives")
 _LIKE = "like"
 
@@ -107,8 +109,8 @@ def read_parameters(
     document, taken = _with_base(load_file(file), cls, rules)
     known = {field.name: field for field in fields(cls)}
     for name in overrides or {}:
-        if name not in known:
-            raise UnknownName("parameter", name, known)
+        if name not in parameter_names(cls):
+            raise UnknownName("parameter", name, parameter_names(cls))
     mistakes = [
         document.at_key((name,), f"unknown parameter {name!r}{did_you_mean(name, known)}{rules.hint(name)}")
         for name in (document.data if isinstance(document.data, dict) else ())
@@ -126,6 +128,11 @@ def read_parameters(
     if mistaken := [f"{name}: {message}" for name, message in rules.impossible(values)]:
         raise UserError(f"--set {'; '.join(mistaken)}")
     return Parameters(values, in_order)
+
+
+def parameter_names(machine: Any) -> tuple[str, ...]:
+    """Names of the parameters of a machine, or of its class, that can be replaced: all fields but its own name."""
+    return tuple(field.name for field in fields(machine) if field.name != OWN_NAME)
 
 
 def _with_base(document: Document, cls: type[Values], rules: Rules) -> tuple[Document, Mapping[str, Origin]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from gpu_model.able_schedules import loader_of
+from gpu_model.able_schedules import check_fixed, loader_of
 from gpu_model.applies import served
 from gpu_model.fit import misfit, most_slots, resident
 from gpu_model.loader import loader_named
@@ -20,14 +20,13 @@ from gpu_model.occupancy.register_plan import (
 )
 from gpu_model.options import Options
 from gpu_model.price import Mma, mma
-from gpu_model.schedule import Schedule, check_schedule, schedule_named
+from gpu_model.schedule import Schedule, check_schedule, schedule_named, slots_known
 from gpu_model.smem_layout import USUAL as USUAL_LAYOUT
 from gpu_model.smem_layout import conflict_ways, padding_bytes
 from gpu_model.work import Choice, CtaDemand, Work
 from patterns.dtypes import dtype_bytes
 from patterns.errors import UserError
 
-DOUBLE_BUFFER = 2
 # What is taken where no schedule is named: the first whose feature the machine has.
 USUAL = (
     ("tcgen05", "tcgen05"),
@@ -95,12 +94,13 @@ def tile_cta(machine: Machine, tile: Tile, schedule: str | None = None, options:
     check_schedule(name, machine)
     if "mm" not in schedule_named(name).SERVES:
         raise UserError(f"a tile is of a matrix product; schedule {name} runs {served(name)}")
+    check_fixed(name, options)
     found = schedule_named(name)
     layout = options.layout or USUAL_LAYOUT
     loader = loader_of(options, name, machine)
     work = _work(tile, layout, machine)
     most = most_slots(work, machine)
-    choice = Choice(options.slots or _deepest(found.slot_counts(most), most), loader, layout=layout)
+    choice = Choice(options.slots or _deepest(found, most), loader, layout=layout)
     counts = (options.warpgroups,) if options.warpgroups else found.WARPGROUPS
     choice, demand = _fitting(work, found, choice, counts, machine)
     held, plan = _resident(machine, demand)
@@ -118,10 +118,10 @@ def _work(tile: Tile, layout: str, machine: Machine) -> Work:
     return replace(work, row_blocks=mma(machine, tile.rows, tile.columns, tile.inner, tile.dtype).row_blocks)
 
 
-def _deepest(depths: tuple[int, ...], most: int) -> int:
-    """A schedule that has some depths of a ring runs with any; one of one or two slots has no more use for others."""
-    deepest = max(depths, default=1)
-    return most if deepest > DOUBLE_BUFFER else deepest
+def _deepest(schedule: Schedule, most: int) -> int:
+    """A ring as deep as there is room for; one or two slots where a schedule has no use for more."""
+    known = slots_known(schedule)
+    return max((slots for slots in known if slots <= most), default=1) if known else most
 
 
 def _resident(machine: Machine, demand: CtaDemand) -> tuple[Occupancy, RegisterPlan | None]:

@@ -19,6 +19,8 @@ SERVES: tuple[Job, ...] = ("mm",)
 NEEDS: tuple[str, ...] = ()
 AUTO = False
 WARPGROUPS = (1, 2, 3)
+# How many SMs have steps of a tile follows from equal shares.
+IDLE = ("splits",)
 slot_counts = deepest_ring
 
 

@@ -140,3 +140,32 @@ def test_options_that_no_kernel_has_a_use_for_are_told() -> None:
     assert lower(workload("softmax"), H100, options={"stages": 3}).warnings
     assert not lower(workload("gemm"), H100, options={"tile_m": 64, "splits": 2, "l2_keep": "b"}).warnings
     assert not lower(workload("attention"), H100, schedule="attention_both", options={"tile_k": 64}).warnings
+
+
+def test_splits_are_nothing_to_a_schedule_of_equal_shares() -> None:
+    (warning,) = lower(workload("gemm"), H100, schedule="stream_k", options={"splits": 4}).warnings
+    assert warning == "schedule stream_k has no use for splits; split_k or auto would have"
+    assert not lower(workload("gemm"), H100, schedule="split_k", options={"splits": 4}).warnings
+
+
+@pytest.mark.parametrize(
+    ("schedule", "option", "value", "told"),
+    [
+        ("register_double_buffer", "stages", 5, "slots 1 or 2, not 5"),
+        ("synchronous", "stages", 4, "slots 1, not 4"),
+        ("pingpong", "warpgroups", 2, "warpgroups 1, not 2"),
+        ("cooperative", "warpgroups", 1, "warpgroups 2 or 3, not 1"),
+    ],
+)
+def test_a_number_that_a_schedule_cannot_have_is_refused_with_those_it_can(
+    schedule: str, option: str, value: int, told: str
+) -> None:
+    with pytest.raises(UserError, match=f"schedule {schedule} has {told}"):
+        lower(workload("gemm"), H100, schedule=schedule, options={option: value})
+
+
+def test_any_ring_that_fits_is_legal_and_auto_takes_what_can_have_a_number() -> None:
+    for schedule in ("multistage", "warp_specialized", "cooperative", "auto"):
+        assert "(5 slots" in lower(workload("gemm"), H100, schedule=schedule, options={"stages": 5}).calls[0].schedule
+    with pytest.raises(UserError, match=r"none of .* can have warpgroups 7 on h100_sxm; name a schedule"):
+        lower(workload("gemm"), H100, options={"warpgroups": 7})

@@ -118,6 +118,7 @@ def test_pictures_are_written_with_their_data(folder: Path, tmp_path: Path) -> N
         (("gemm", "--set", "hbm"), "is not name=value"),
         (("gemm_worklog", "--set", "hbm_bytes=80 GB", "--set", "gpu.hbm_bytes=90 GB"), "'hbm_bytes' is set twice"),
         (("gemm_worklog", "--set", "hbm_byte=80 GB"), "hbm_byte"),
+        (("launch", "--set", "name=x"), "unknown parameter 'name'"),
     ],
 )
 def test_a_mistake_is_told_and_ends_with_status_two(arguments: tuple[str, ...], message: str) -> None:
