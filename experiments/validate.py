@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from experiments.validation.accuracy import Accuracy, accuracy_of
-from experiments.validation.family import family_named, family_names
+from experiments.validation.family import family_named, family_names, left_out
 from experiments.validation.row import Compared, Outcome, Refused, Row
 from experiments.validation.runner import outcomes
 from experiments.validation.sampling import sample
@@ -33,12 +33,16 @@ class Question:
 
 @dataclass(frozen=True)
 class FamilyResult:
-    """A family's rows, in order. there: how many it has for these GPUs, of which a sample may have been taken."""
+    """A family's rows, in order. there: how many it has for these GPUs, of which a sample may have been taken.
+
+    left_out: how many rows of its tables it does not take, by what they are of.
+    """
 
     name: str
     compared: tuple[Compared, ...]
     refused: tuple[Refused, ...]
     there: int
+    left_out: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def accuracy(self) -> Accuracy | None:
@@ -68,7 +72,7 @@ def validate(question: Question, progress: Callable[[int, int], None] = lambda d
     for outcome in outcomes(rows, _overrides(question.settings), question.jobs):
         done.append(outcome)
         progress(len(done), len(rows))
-    results = tuple(_result(name, done, len(every)) for name, every in found.items())
+    results = tuple(_result(name, done, len(every), left_out(name, tables)) for name, every in found.items())
     return Validation(results, tables.where, tuple(sorted(foreign)))
 
 
@@ -98,7 +102,7 @@ def _overrides(settings: tuple[tuple[str, str], ...]) -> dict[str, str]:
     return found
 
 
-def _result(name: str, done: Sequence[Outcome], there: int) -> FamilyResult:
+def _result(name: str, done: Sequence[Outcome], there: int, others: Mapping[str, int]) -> FamilyResult:
     compared = tuple(one for one in done if isinstance(one, Compared) and one.row.family == name)
     refused = tuple(one for one in done if isinstance(one, Refused) and one.row.family == name)
-    return FamilyResult(name, compared, refused, there)
+    return FamilyResult(name, compared, refused, there, others)

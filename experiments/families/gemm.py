@@ -9,7 +9,7 @@ blocks). Both numbers are fitted to 457 samples in fp8 on H100 and H200.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -33,6 +33,13 @@ def rows(tables: Tables) -> Sequence[Row]:
     from experiments.validation.samples import gemm_samples
 
     return [_row(sample) for sample in gemm_samples(tables, LIBRARY)]
+
+
+def left_out(tables: Tables) -> Mapping[str, int]:
+    """Rows of dtypes that the model does not have. Raises UserError."""
+    from experiments.validation.samples import gemms_of_other_dtypes
+
+    return gemms_of_other_dtypes(tables, LIBRARY)
 
 
 def _row(sample: GemmSample) -> Row:

@@ -106,6 +106,10 @@ def notes(validation: Validation) -> Iterator[str]:
             (reason, count), *_ = reasons.most_common(1)
             refused = number_of(len(found.refused), "row")
             yield f"{found.name}: {refused} not predicted; {count:,} of them: {reason}"
+        if found.left_out:
+            rows = number_of(sum(found.left_out.values()), "row")
+            parts = ", ".join(f"{what} ({count:,})" for what, count in found.left_out.items())
+            yield f"{found.name}: {rows} of the tables left out, which the model does not have: {parts}."
     empty = [found.name for found in validation.families if not found.there]
     if empty:
         yield f"No rows of: {', '.join(empty)}."

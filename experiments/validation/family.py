@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, Protocol, cast
 
 from experiments.validation.row import Row
@@ -15,7 +15,10 @@ Part = Literal["gemm", "attention", "small_kernels", "collectives", "launches"]
 
 
 class Family(Protocol):
-    """PART: the part of a plan's time that the family tells the error of; '' where it is of no single one."""
+    """PART: the part of a plan's time that the family tells the error of; '' where it is of no single one.
+
+    left_out(tables), where a file has it: how many rows of its tables it does not take, by what they are of.
+    """
 
     PART: Part | Literal[""]
 
@@ -31,3 +34,9 @@ def family_names() -> tuple[str, ...]:
 def family_named(name: str) -> Family:
     """The family `name`. Raises UnknownName."""
     return cast(Family, load_module(FAMILIES, name, "family"))
+
+
+def left_out(name: str, tables: Tables) -> Mapping[str, int]:
+    """Rows of a family's tables that it does not take, by what they are of; none for families that do not tell."""
+    tell = getattr(family_named(name), "left_out", None)
+    return cast(Mapping[str, int], tell(tables)) if tell else {}

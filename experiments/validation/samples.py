@@ -9,6 +9,7 @@ elements_bf16; gpu, library and phase follow from the file's place and name ther
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
@@ -75,6 +76,14 @@ def gemm_samples(tables: Tables, library: str) -> list[GemmSample]:
         shape = (rows.counts("m"), rows.counts("n"), rows.counts("k"))
         samples += map(GemmSample, rows.gpus, rows.libraries, dtypes, *shape, rows.latencies_us)
     return samples
+
+
+def gemms_of_other_dtypes(tables: Tables, library: str) -> Mapping[str, int]:
+    """Rows that gemm_samples leaves out, by their dtype. Raises UserError."""
+    dtype = "gemm_dtype"
+    rows = _tables(tables.beginning("gemm"), library, ("gpu", "library", dtype), {}, {})
+    counts = Counter(text for some in rows for text in some.texts(dtype))
+    return {f"{dtype} {text}": count for text, count in sorted(counts.items()) if text not in DTYPES}
 
 
 def attention_samples(tables: Tables, library: str, phase: str) -> list[AttentionSample]:

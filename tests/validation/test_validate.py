@@ -141,6 +141,16 @@ def test_families_of_published_figures_need_no_database() -> None:
     assert "pip install" not in run("launch").output
 
 
+def test_dtypes_that_are_left_out_are_told_with_their_rows(tmp_path: Path) -> None:
+    others = "".join(f"h100_sxm,ours,{dtype},16,16,16,9\n" for dtype in ("nvfp4", "bf17", "nvfp4"))
+    (tmp_path / "gemm.csv").write_text(TABLE.splitlines(keepends=True)[0] + others)
+    text = " ".join(run("gemm", "--aiconfigurator", str(tmp_path)).output.split())
+    assert "gemm: 3 rows of the tables left out, which the model does not have: " in text
+    assert "gemm_dtype bf17 (1), gemm_dtype nvfp4 (2)." in text
+    (tmp_path / "gemm.csv").write_text(TABLE)
+    assert "left out, which" not in run("gemm", "--gpu", "h100_sxm", "--aiconfigurator", str(tmp_path)).output
+
+
 def test_what_is_rounded_to_nothing_has_no_sign_of_its_own() -> None:
     from experiments.text.validation import signed
 
