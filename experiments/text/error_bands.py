@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 TITLE = (
     "Error bands of the GPU (see `patternloom validate`): eight of ten measurements of a part lie so far from the"
     " prediction, in percent of it, as stands above the part's share of the time. A time's band adds those of its parts"
-    " by their shares, as if all were off the same way at once."
+    " by their shares, as if all were off the same way at once. A megakernel's time is shared out by what its operators"
+    " would take at least."
 )
 
 

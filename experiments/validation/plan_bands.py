@@ -1,17 +1,23 @@
-"""The error band of a plan's time: those of its parts, each by its share of the time."""
+"""The error band of a plan's time: those of its parts, each by its share of the time.
+
+A call of the whole run, a megakernel, has operators of several parts at work side by side. Its time is shared out by
+what each operator would take at least: its work and its bytes at the rates that the machine achieves, the slowest of
+them. What operators wait for each other is so shared out too.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, get_args
 
 from experiments.validation.bands import Band, band_of, known_bands
 from experiments.validation.family import Part
+from patterns.count import group_demand, group_traffic
 from patterns.kind import has
 
 if TYPE_CHECKING:
-    from patterns.graph import Node
+    from patterns.graph import Block, Node
     from patterns.plan import Call, Plan
     from patterns.report import Execution
 
@@ -35,10 +41,11 @@ def plan_bands(execution: Execution) -> tuple[PartBand, ...]:
     plan, whole = execution.plan, execution.schedule.total_cycles
     if plan.family != "gpu" or not whole:
         return ()
-    times = dict.fromkeys(PARTS, 0)
+    times = dict.fromkeys(PARTS, 0.0)
     parts = parts_of(plan)
     for call, run in zip(plan.calls, execution.calls, strict=True):
-        times[parts[call.name]] += run.duration_ps * call.count
+        for part, share in _shares(plan, call, parts[call.name]).items():
+            times[part] += share * run.duration_ps * call.count
     running = sum(times.values())
     times["launches"] += max(0, whole - running)
     shares = {part: time / max(whole, running) for part, time in times.items() if time}
@@ -58,10 +65,39 @@ def part_of(call: Call, nodes: Sequence[Node]) -> Part:
     """A kernel of products is a GEMM; attention, where it reduces between its two; of many products, GEMMs again."""
     if call.collective:
         return "collectives"
+    return _part_of_nodes(nodes)
+
+
+def _part_of_nodes(nodes: Sequence[Node]) -> Part:
     products = sum(has(node, "contracts") for node in nodes)
     if products == 2 and any(has(node, "reduces") for node in nodes):
         return "attention"
     return "gemm" if products else "small_kernels"
+
+
+def _shares(plan: Plan, call: Call, part: Part) -> Mapping[Part, float]:
+    """The shares of a call's time by part: all is of its own part, unless it is of several blocks."""
+    if call.block:
+        return {part: 1.0}
+    least_s = dict.fromkeys(PARTS, 0.0)
+    for block in plan.graph.blocks:
+        node_named = {node.name: node for node in block.nodes}
+        for nest in call.tiling.nests:
+            nodes = [node_named[name] for name in nest.nodes if name in node_named]
+            if nodes:
+                sums = any(has(node, "communicates") for node in nodes)
+                least_s["collectives" if sums else _part_of_nodes(nodes)] += _least_s(plan, block, nodes)
+    whole_s = sum(least_s.values())
+    return {one: time_s / whole_s for one, time_s in least_s.items() if time_s} or {part: 1.0}
+
+
+def _least_s(plan: Plan, block: Block, nodes: Sequence[Node]) -> float:
+    """Seconds that nodes of a block take at least in a run: the slowest of their work, each sort at its rate."""
+    names = [node.name for node in nodes]
+    demand = group_demand(plan.graph, block.name, names)
+    amounts = {**asdict(demand), "hbm_bytes": group_traffic(plan.graph, block.name, names).total_bytes}
+    rates = plan.rates.achievable_by_resource
+    return block.count * max((amount / rates[sort] for sort, amount in amounts.items() if amount), default=0.0)
 
 
 def combined(parts: Sequence[PartBand]) -> tuple[float, float] | None:

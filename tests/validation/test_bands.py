@@ -82,6 +82,22 @@ def test_shares_of_a_plan_are_of_its_whole_time_and_only_of_machines_that_were_m
     assert plan_bands(run_plan(lower(graph, load_machine("unit")), spans=False)) == ()
 
 
+def test_a_megakernels_time_is_shared_out_by_what_its_operators_take_at_least() -> None:
+    def shares(policy: str, members: int = 1) -> dict[str, float]:
+        graph = workload("llama-3.1-8b", context=32768, batch=8, members=members)
+        plan = lower(graph, load_machine("h100_sxm"), policy=policy, members=members)
+        return {one.part: one.share for one in plan_bands(run_plan(plan, spans=False))}
+
+    # Bytes of a layer: 218 M weights and 8 x 32768 x 2048 elements of keys and values, 2 bytes each; 525 M of logits.
+    layers, attention, logits = 32 * 218.1, 32 * 8 * 32768 * 2048 / 1e6, 525.3
+    expected = attention / (layers + attention + logits)
+    megakernel = shares("megakernel")
+    assert sum(megakernel.values()) == pytest.approx(1)
+    assert megakernel["attention"] == pytest.approx(expected, abs=0.02)
+    assert megakernel["attention"] == pytest.approx(shares("library")["attention"], abs=0.1)
+    assert shares("megakernel", members=2)["collectives"] > 0
+
+
 def test_the_projects_file_is_what_the_command_writes(tmp_path: Path) -> None:
     known = known_bands()
     assert {band.gpu for band in known} >= {"h100_sxm", "h200", "a100_sxm", "b200", ANY}
