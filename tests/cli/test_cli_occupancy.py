@@ -12,7 +12,7 @@ from experiments.cli import cli
 
 
 def said(*arguments: str) -> str:
-    result = CliRunner().invoke(cli, ["occupancy", *arguments])
+    result = CliRunner().invoke(cli, ["occupancy", *arguments], env={"COLUMNS": "100"})
     assert result.exit_code == 0, result.output
     return result.output
 

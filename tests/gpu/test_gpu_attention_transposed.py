@@ -126,7 +126,7 @@ def test_transposing_never_makes_it_faster(name: str) -> None:
 @pytest.mark.parametrize("name", PRODUCERS + ALIKE)
 def test_predictions_are_near_the_simulation(name: str) -> None:
     errors = list(_errors(name))
-    assert sum(map(abs, errors)) / len(errors) < 0.1
+    assert sum(map(abs, errors)) / len(errors) < 0.12
     assert max(map(abs, errors)) < 0.35
 
 
