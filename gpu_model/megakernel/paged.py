@@ -7,7 +7,7 @@ operators before have made, when a counter says that all SMs have made it. One c
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 
 from gpu_model.exchange import hop_cycles
@@ -37,21 +37,29 @@ PAGES, INPUTS, RESULTS, DONE, ARRIVED = "pages", "inputs", "results", "done", "a
 class Body:
     """Tasks that are run one after another, `count` times over.
 
-    after: for each task, how many of the body's own tasks must be done before its inputs are there.
+    after: for each task, how many of the body's own tasks must be done before its inputs are there. is_last: nothing
+    comes after it, so that nobody waits for its end.
     """
 
     name: str
     count: int
     tasks: tuple[Task, ...]
     after: tuple[int, ...]
+    is_last: bool = False
+
+    @property
+    def counted(self) -> int:
+        """Tasks whose ends others wait for: all, but of the last execution only those that its own tasks need."""
+        return max(self.after, default=0) if self.is_last else len(self.tasks)
 
 
 def program(name: str, bodies: Sequence[Body], machine: Machine) -> Program:
     """All bodies in order, on one SM. The kernel is launched once, so it starts and ends once."""
+    bodies = _parted(bodies)
     loads = ramp(machine) + _each(bodies, lambda task: _weights(task, machine))
     reads = tuple(op for body in bodies for op in loop(body.count, _given(body, machine), body.name))
     computes = _each(bodies, lambda task: _computed(task, machine))
-    stores = _each(bodies, lambda task: _stored(task, machine)) + drain(machine)
+    stores = tuple(op for body in bodies for op in loop(body.count, _stored(body, machine), body.name)) + drain(machine)
     channels = (
         Channel(PAGES, page_slots(machine)),
         Channel(INPUTS, INPUT_PAGES),
@@ -59,6 +67,13 @@ def program(name: str, bodies: Sequence[Body], machine: Machine) -> Program:
     )
     roles = (Role("weights", loads), Role("inputs", reads), Role("compute", computes), Role("store", stores))
     return assemble(name, machine, channels, roles, (Barrier(DONE),))
+
+
+def _parted(bodies: Sequence[Body]) -> tuple[Body, ...]:
+    """The same with the last execution of all by itself."""
+    *before, last = bodies
+    others = (replace(last, count=last.count - 1),) if last.count > 1 else ()
+    return (*before, *others, replace(last, count=1, is_last=True))
 
 
 def _each(bodies: Sequence[Body], script: Callable[[Task], tuple[Op, ...]]) -> tuple[Op, ...]:
@@ -85,8 +100,8 @@ def _given(body: Body, machine: Machine) -> tuple[Op, ...]:
         script += [Await(DONE, after - taken)] if after > taken else []
         taken = max(taken, after)
         script += _loads(task.inputs, INPUTS, task.operator.name, machine) if task.inputs else ()
-    if len(body.tasks) > taken:
-        script.append(Await(DONE, len(body.tasks) - taken))
+    if body.counted > taken:
+        script.append(Await(DONE, body.counted - taken))
     return tuple(script)
 
 
@@ -121,11 +136,20 @@ def _exchanged(task: Task, machine: Machine) -> Iterator[Op]:
         yield from loop(phase.rounds, (send, Finish(ARRIVED)), "rounds")
 
 
-def _stored(task: Task, machine: Machine) -> tuple[Op, ...]:
-    """Results to the L2, and after the last of them the counter, which all see; the HBM gets them later."""
+def _stored(body: Body, machine: Machine) -> tuple[Op, ...]:
+    """Each task's results, and after the last of them the counter, which all see, if anybody waits for it."""
     seen = machine.kernel_drain_cycles + cycles_of_ps(machine.grid_sync_ps, machine.clock_hz)
+    count = Start("issue", 0, seen, (Signal(DONE),), label="count")
+    return tuple(
+        op
+        for number, task in enumerate(body.tasks)
+        for op in (*_left(task), *((count,) if number < body.counted else ()))
+    )
+
+
+def _left(task: Task) -> tuple[Op, ...]:
+    """Results to the L2; the HBM gets them later."""
     use = task.written
     written = (Start(use.unit, use.cycles, label=use.label, counts=use.counts),) if use.cycles else ()
     leave = (Wait(RESULTS), *needed(task.store), *written, Release(RESULTS))
-    last = (Start("issue", 0, seen, (Signal(DONE),), label="count"),)
-    return (*loop(task.ends, leave, task.operator.name), *last)
+    return loop(task.ends, leave, task.operator.name)

@@ -17,6 +17,7 @@ from patterns.evaluate import evaluate, random_arrays
 from patterns.execute import execute
 from patterns.library import workload
 from patterns.pipeline.script import Await, Loop, Op
+from patterns.pipeline.timeline import real_spans
 from patterns.plan import Plan, Tile
 from patterns.report import Report
 from patterns.run import run_plan
@@ -110,8 +111,15 @@ def test_inputs_wait_for_every_operator_before() -> None:
     (call,) = plan_of("megakernel").calls
     roles = {role.name: role for role in call.program.roles}
     kernels = sum(other.count for other in plan_of("library").calls)
-    assert waited(roles["inputs"].script) == kernels
+    # For the last operator nobody waits.
+    assert waited(roles["inputs"].script) == kernels - 1
     assert waited(roles["weights"].script) == 0
+
+
+@pytest.mark.parametrize(("name", "overrides"), [("gemm", {}), ("softmax", {}), ("llama-3.1-8b", {"layers": "2"})])
+def test_it_ends_when_its_last_results_have_left(name: str, overrides: dict[str, str]) -> None:
+    (run,) = run_plan(lower(workload(name, overrides=overrides), H100, policy="megakernel")).calls
+    assert run.timeline.total_cycles == max(span.end for span in real_spans(run.timeline))
 
 
 def test_too_little_shared_memory_is_refused() -> None:
