@@ -101,6 +101,24 @@ def test_the_pictures_in_docs_show_what_the_code_computes(kind: str, pytestconfi
     assert (docs / f"{kind}.csv").read_bytes() == files[f"{kind}.csv"], "docs/ is out of date: run --update-golden"
 
 
+# Families whose figures are all in the project, few enough to be compared again by every run of the tests.
+DRAWN = ("flash_attention_2", "flash_attention_3", "memory_bound", "launch", "gemm_published", "llama_decode_kernels")
+
+
+def test_the_picture_of_measurements_shows_what_the_model_predicts(pytestconfig: pytest.Config) -> None:
+    from experiments.picture import drawn_validation
+    from experiments.validate import Question, validate
+
+    files = drawn_validation(validate(Question(families=DRAWN, jobs=1)))
+    docs = ROOT / "docs"
+    if pytestconfig.getoption("--update-golden"):
+        (docs / "predicted_measured.png").write_bytes(files["predicted_measured.png"])
+        (docs / "predicted_measured.csv").write_bytes(files["predicted_measured.csv"])
+    assert (docs / "predicted_measured.png").is_file()
+    shown = (docs / "predicted_measured.csv").read_bytes()
+    assert shown == files["predicted_measured.csv"], "docs/ is out of date: run --update-golden"
+
+
 def test_the_readme_names_what_the_wheel_installs_and_every_library() -> None:
     text = README.read_text(encoding="utf-8")
     for name in ("patterns", "gpu_model", "rdu_model", "experiments"):

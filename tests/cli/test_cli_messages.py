@@ -23,7 +23,7 @@ CASES = {
     "unknown_policy": "compare softmax --policy libary",
     "unknown_mode": "compare softmax --mode loop",
     "unknown_schedule": "compare gemm --schedule multi_stage",
-    "unknown_launch": "compare softmax --launch pdl",
+    "unknown_launch": "compare softmax --launch persitent",
     "gpus_0": "compare llama-3.1-8b --gpus 0",
     "sockets_0": "compare llama-3.1-8b --sockets 0",
     "sockets_that_do_not_divide": "compare llama-3.1-8b --sockets 3",
