@@ -34,6 +34,7 @@ from gpu_model.options import options_of
 from gpu_model.policy import kernels, policy_named
 from gpu_model.price import issue_cycles, mma, vector_cycles
 from gpu_model.roles import MMA, RING, assemble, drain, hand_over, loop, meet, needed, ramp
+from gpu_model.schedule import schedule_named
 from gpu_model.work import Choice, CtaDemand, RoleDemand, Use, Wave, Work
 from patterns.errors import UserError
 from patterns.graph import Graph
@@ -44,8 +45,8 @@ from patterns.plan import Plan
 
 TOGETHER, FINISHED = "together", "finished"
 LOADER = "tma"
-# The schedule whose tiles and traffic a described kernel has.
-LIKE = "cooperative"
+# The schedules whose tiles and traffic a described kernel has: of one consumer, and of several.
+LIKE_ONE, LIKE_SEVERAL = "warp_specialized", "cooperative"
 
 
 @dataclass(frozen=True)
@@ -81,13 +82,14 @@ def kernel_plan(kernel: KernelDescription, graph: Graph, machine: Machine) -> Pl
     Raises UserError where it cannot run, DoesNotFit where the machine has no room for it.
     """
     check_description(kernel, machine)
-    options = _options(kernel)
-    ask = Ask(machine, LIKE, options_of(options), 0, 0)
+    like = LIKE_ONE if kernel.consumers == 1 else LIKE_SEVERAL
+    options = _options(kernel, schedule_named(like).WARPGROUPS[-1])
+    ask = Ask(machine, like, options_of(options), 0, 0)
     groups = [(b, group) for b in graph.blocks for group in kernels(graph, b, ask, policy_named("pattern"))[0]]
     if len(groups) != 1 or not has(groups[0][1].nodes[0], "contracts"):
         nodes = ", ".join(node.name for _, group in groups for node in group.nodes)
         raise UserError(f"kernel {kernel.name} is one matrix product, and {graph.name} has the nodes {nodes}")
-    plan = lower(graph, machine, policy="pattern", schedule=LIKE, options=options)
+    plan = lower(graph, machine, policy="pattern", schedule=like, options=options)
     ((block, group),) = groups
     chosen = lay_out(graph, block, group, ask).chosen
     choice = Choice(kernel.pipe_stages, LOADER, kernel.consumers)
@@ -104,8 +106,8 @@ def kernel_plan(kernel: KernelDescription, graph: Graph, machine: Machine) -> Pl
     )
 
 
-def _options(kernel: KernelDescription) -> dict[str, int | str]:
-    """Extents of the block that one CTA computes, and its pipeline."""
+def _options(kernel: KernelDescription, most_warpgroups: int) -> dict[str, int | str]:
+    """Extents of the block that one CTA computes, and its pipeline; whether its own consumers fit is asked apart."""
     products = [op for group in range(kernel.consumers) for op in kernel.compute_of(group) if isinstance(op, MmaAB)]
     first = products[0]
     return {
@@ -113,7 +115,7 @@ def _options(kernel: KernelDescription) -> dict[str, int | str]:
         "tile_n": kernel.tile(first.b).columns,
         "tile_k": kernel.tile(first.a).columns,
         "slots": kernel.pipe_stages,
-        "warpgroups": kernel.consumers,
+        "warpgroups": min(kernel.consumers, most_warpgroups),
     }
 
 

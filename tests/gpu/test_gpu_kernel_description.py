@@ -205,6 +205,31 @@ def test_one_warpgroup_and_other_tiles() -> None:
     np.testing.assert_allclose(run_kernel(kernel, {"a": a, "b": b}), a @ b)
 
 
+def test_four_consumers_run_though_no_schedule_has_as_many() -> None:
+    def four_loads(args: LoadArgs) -> tuple[TileOp, ...]:
+        a = tuple(LoadAsync(TileRef("a", g), "a", (4 * args.block_row + g, args.iteration)) for g in range(4))
+        return (Expect(5 * 8192), *a, LoadAsync(TileRef("b"), "b", (args.iteration, args.block_column)))
+
+    def four_finishes(args: ConsumerArgs) -> tuple[TileOp, ...]:
+        mine, at = TileRef("c", args.group), (4 * args.block_row + args.group, args.block_column)
+        return (StoreShared(mine), SyncWarpgroup(), StoreGlobal(mine, "c", at))
+
+    kernel = replace(
+        MATMUL,
+        input_block=(TileArray("a", SharedTile(64, 64), 4), TileArray("b", SharedTile(64, 64))),
+        finish_block=(TileArray("c", SharedTile(64, 64), 4),),
+        accumulator=RegisterTile(16, 64),
+        load=four_loads,
+        finish=four_finishes,
+        consumer_warps=16,
+        consumer_arrivals=4,
+        producer_registers=24,
+        consumer_registers=112,
+    )
+    (call,) = kernel_plan(kernel, gemm(256, 512, 64), H100).calls
+    assert [role.name for role in call.program.roles][1:] == [f"consumer{g}" for g in range(4)]
+
+
 def without_wait(args: LoadArgs) -> tuple[TileOp, ...]:
     return load(args)[1:]
 
