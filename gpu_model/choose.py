@@ -166,7 +166,9 @@ def _choices(
     """Slot counts to try; what the user fixed is not varied, and may not fit."""
     fixed = asked.fixed
     loader = loader_of(fixed, name, machine)
-    counts = schedule.slot_counts(min(most_slots(work, machine), work.tiles * work.steps)) or (1,)
+    most = min(most_slots(work, machine), work.tiles * work.steps)
+    # A tile of one step overlaps with others only, so one slot will do where no more fit.
+    counts = (1,) if most == work.steps == 1 else schedule.slot_counts(most) or (1,)
     warpgroups = fixed.warpgroups or schedule.WARPGROUPS[0]
     dma_warps = fixed_of(name, "dma_warps", fixed.dma_warps, dma_warp_counts(schedule))
     rest = (loader, warpgroups, cluster, dma_warps, fixed.splits or 0, asked.layout)

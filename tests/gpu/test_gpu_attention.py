@@ -252,6 +252,13 @@ def test_a_listing_is_as_it_was_read(name: str, golden: Callable[[str, str], Non
     golden(f"gpu_listing_{name}.txt", listing(schedule_named(name).program(SHOWN, Choice(2, loader, 2), COSTLY)))
 
 
+def test_wide_heads_over_few_keys_have_one_slot_rather_than_tiles_of_one_row() -> None:
+    (call,) = lower(graph(8, 32, 32, 1, group=8, head_dim=512), H100).calls
+    assert "(1 slot," in call.schedule
+    assert {tile.dim: tile.extent for tile in call.tiling.loops}["seq"] == 8
+    assert simulate(call.program).total_cycles < 20_000
+
+
 @pytest.mark.parametrize("schedule", HOPPER)
 def test_one_slot_will_do(schedule: str) -> None:
     """The user may fix one, which no schedule chooses: what is due comes in time, whatever the steps are."""
