@@ -4,8 +4,8 @@ From the database's newest trtllm table. Boost clock; weights are not in the L2,
 every replay, is as far as the L2 can keep it. Between releases of the library, bf16 differs by 3.4 % at the median:
 less is noise. Rows in fp8 include the kernels that quantise the input, which are the framework's and not tuned: they
 take QUANTIZE_SLOWDOWN times what the model's would, and QUANTIZE_FIXED_US (clearing the scale, atomic maxima of 1,024
-blocks). Both are fitted to samples
-in fp8 on H100 and H200, 457 rows, by hand; the B200, whose rows are 21 % slower still, has no numbers of its own.
+blocks). Both were chosen by hand on samples in fp8 of the H100 and H200, 457 rows; the B200, whose rows take longer
+still, has no numbers of its own.
 """
 
 from __future__ import annotations
