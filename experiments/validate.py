@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from experiments.validation.accuracy import Accuracy, accuracy_of
-from experiments.validation.family import family_named, family_names, left_out
+from experiments.validation.family import family_names, left_out, rows_of
 from experiments.validation.row import Compared, Outcome, Refused, Row
 from experiments.validation.runner import outcomes
 from experiments.validation.sampling import sample
@@ -64,7 +64,7 @@ def validate(question: Question, progress: Callable[[int, int], None] = lambda d
     check(question)
     tables = find_tables(question.folder, question.gpus or machine_names())
     names = question.families or family_names()
-    there = {name: family_named(name).rows(tables) for name in dict.fromkeys(names)}
+    there = {name: rows_of(name, tables) for name in dict.fromkeys(names)}
     foreign = {row.gpu for every in there.values() for row in every} - set(machine_names())
     found = {name: _of_gpus(every, question.gpus) for name, every in there.items()}
     rows = [row for every in found.values() for row in sample(every, question.rows)]

@@ -30,7 +30,6 @@ def rows(tables: Tables) -> Sequence[Row]:
 
 def _row(sample: AllReduceSample) -> Row:
     return Row(
-        family="all_reduce",
         id=f"{sample.gpu} {sample.members} GPUs {sample.elements} elements",
         gpu=sample.gpu,
         predict=partial(predicted_us, sample.elements, sample.members),

@@ -21,7 +21,6 @@ def rows(tables: Tables) -> Sequence[Row]:
     """A row a run."""
     return [
         Row(
-            family="attention_ablation",
             id=figure.id,
             gpu=GPU,
             predict=partial(

@@ -24,4 +24,4 @@ def rows(tables: Tables) -> Sequence[Row]:
     from experiments.validation.samples import attention_samples
 
     samples = attention_samples(tables, LIBRARY, "generation")
-    return [attention_row("attention_decode", one, f"cached {one.step}", 1, one.step + 1) for one in samples]
+    return [attention_row(one, f"cached {one.step}", 1, one.step + 1) for one in samples]

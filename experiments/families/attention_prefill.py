@@ -24,4 +24,4 @@ def rows(tables: Tables) -> Sequence[Row]:
     from experiments.validation.samples import attention_samples
 
     samples = attention_samples(tables, LIBRARY, "context")
-    return [attention_row("attention_prefill", one, f"tokens {one.isl}", one.isl, one.isl) for one in samples]
+    return [attention_row(one, f"tokens {one.isl}", one.isl, one.isl) for one in samples]

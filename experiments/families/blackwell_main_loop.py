@@ -23,7 +23,6 @@ def rows(tables: Tables) -> Sequence[Row]:
     """A row a tile and a number of stages."""
     return [
         Row(
-            family="blackwell_main_loop",
             id=figure.id,
             gpu="b200",
             predict=partial(step_ns, _options(figure)),

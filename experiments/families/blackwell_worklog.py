@@ -18,7 +18,6 @@ def rows(tables: Tables) -> Sequence[Row]:
     """A row a step."""
     return [
         Row(
-            family="blackwell_worklog",
             id=figure.id,
             gpu="b200",
             predict=partial(

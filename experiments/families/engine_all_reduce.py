@@ -22,7 +22,6 @@ def rows(tables: Tables) -> Sequence[Row]:
     """A row a figure."""
     return [
         Row(
-            family="engine_all_reduce",
             id=figure.id,
             gpu=figure.text("gpu"),
             predict=partial(predicted_us, figure.count("bytes") // dtype_bytes("bf16"), figure.count("gpus")),

@@ -18,4 +18,4 @@ SCHEDULE = "flash_attention_2"
 
 def rows(tables: Tables) -> Sequence[Row]:
     """A row a figure, by the schedule of that name."""
-    return flash_attention_rows("flash_attention_2", "fa2", SCHEDULE)
+    return flash_attention_rows("fa2", SCHEDULE)

@@ -20,4 +20,4 @@ PART: Part = "attention"
 
 def rows(tables: Tables) -> Sequence[Row]:
     """A row a figure; the model chooses the schedule."""
-    return flash_attention_rows("flash_attention_3", "fa3", "auto")
+    return flash_attention_rows("fa3", "auto")

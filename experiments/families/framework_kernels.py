@@ -23,7 +23,6 @@ def rows(tables: Tables) -> Sequence[Row]:
     """A row a figure."""
     return [
         Row(
-            family="framework_kernels",
             id=figure.id,
             gpu=figure.text("gpu"),
             predict=partial(kernel_us, figure.text("op"), figure.count("tokens"), figure.count("columns")),

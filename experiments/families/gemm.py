@@ -45,7 +45,6 @@ def left_out(tables: Tables) -> Mapping[str, int]:
 
 def _row(sample: GemmSample) -> Row:
     return Row(
-        family="gemm",
         id=f"{sample.gpu} {sample.dtype} {sample.m}x{sample.n}x{sample.k}",
         gpu=sample.gpu,
         predict=partial(predicted_us, sample.m, sample.n, sample.k, sample.dtype),

@@ -25,7 +25,6 @@ def _row(figure: Figure) -> Row:
     unit = figure.text("unit")
     shape = (figure.count("m"), figure.count("n"), figure.count("k"), figure.text("dtype"))
     return Row(
-        family="gemm_published",
         id=figure.id,
         gpu=figure.text("gpu"),
         predict=partial(kernel_us if unit == "us" else tflops, *shape),

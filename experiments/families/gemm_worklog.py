@@ -21,7 +21,6 @@ def rows(tables: Tables) -> Sequence[Row]:
     """A row a step."""
     return [
         Row(
-            family="gemm_worklog",
             id=figure.id,
             gpu="h100_sxm",
             predict=partial(gemm_tflops, *_shape(figure), figure.text("schedule"), _options(figure)),

@@ -23,7 +23,6 @@ def rows(tables: Tables) -> Sequence[Row]:
     """A row a size, block and way to launch."""
     return [
         Row(
-            family="launch",
             id=figure.id,
             gpu=figure.text("gpu"),
             predict=partial(kernel_us, figure.count("bytes_moved"), figure.text("launch")),

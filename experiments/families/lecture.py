@@ -25,7 +25,6 @@ def rows(tables: Tables) -> Sequence[Row]:
 
     return [
         Row(
-            family="lecture",
             id=figure.id,
             gpu=MACHINE,
             predict=partial(total_cycles, figure.id),

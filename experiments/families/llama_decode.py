@@ -27,7 +27,6 @@ def rows(tables: Tables) -> Sequence[Row]:
     """A row a figure."""
     return [
         Row(
-            family="llama_decode",
             id=figure.id,
             gpu=figure.text("gpu"),
             predict=partial(

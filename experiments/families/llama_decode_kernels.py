@@ -30,7 +30,6 @@ def rows(tables: Tables) -> Sequence[Row]:
     """A row a part of each library."""
     return [
         Row(
-            family="llama_decode_kernels",
             id=figure.id,
             gpu=figure.text("gpu"),
             predict=partial(part_ms, figure.text("part"), figure.count("gpus")),

@@ -25,7 +25,6 @@ def rows(tables: Tables) -> Sequence[Row]:
 
     return [
         Row(
-            family="llama_serving",
             id=f"{sample.gpu} x{sample.members} {sample.isl}+{sample.osl} tokens, {sample.batch} in flight",
             gpu=sample.gpu,
             predict=partial(serving_ms, sample.model, sample.members, sample.batch, sample.isl, sample.osl, LAUNCH),

@@ -23,7 +23,6 @@ def rows(tables: Tables) -> Sequence[Row]:
     """A row a figure."""
     return [
         Row(
-            family="megakernel",
             id=figure.id,
             gpu=figure.text("gpu"),
             predict=partial(METRICS[figure.text("metric")], figure),

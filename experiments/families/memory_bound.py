@@ -23,7 +23,6 @@ def rows(tables: Tables) -> Sequence[Row]:
     """A row a figure."""
     return [
         Row(
-            family="memory_bound",
             id=figure.id,
             gpu="h100_sxm",
             predict=partial(

@@ -30,7 +30,6 @@ def rows(tables: Tables) -> Sequence[Row]:
 
 def _row(sample: AllReduceSample) -> Row:
     return Row(
-        family="nccl_all_reduce",
         id=f"{sample.gpu} {sample.members} GPUs {sample.elements} elements",
         gpu=sample.gpu,
         predict=partial(stream_us, sample.elements, sample.members),
@@ -44,7 +43,6 @@ def _row(sample: AllReduceSample) -> Row:
 def _published() -> list[Row]:
     return [
         Row(
-            family="nccl_all_reduce",
             id=figure.id,
             gpu=figure.text("gpu"),
             predict=partial(stream_us, figure.count("bytes") // dtype_bytes("bf16"), figure.count("gpus")),

@@ -17,11 +17,10 @@ if TYPE_CHECKING:
 LIBRARY = "vllm"
 
 
-def attention_row(family: str, sample: AttentionSample, tokens: str, seq: int, context: int) -> Row:
+def attention_row(sample: AttentionSample, tokens: str, seq: int, context: int) -> Row:
     """A sample as a row: `seq` new tokens of `context` in all for each sequence, in words `tokens`."""
     heads, kv_heads, head_dim = sample.heads, sample.kv_heads, sample.head_dim
     return Row(
-        family=family,
         id=f"{sample.gpu} batch {sample.batch} {tokens} heads {heads}/{kv_heads} dim {head_dim}",
         gpu=sample.gpu,
         predict=partial(attention_call_us, sample.batch, seq, context, heads, kv_heads, head_dim),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Literal, Protocol, cast
 
 from experiments.validation.row import Row
@@ -34,6 +35,11 @@ def family_names() -> tuple[str, ...]:
 def family_named(name: str) -> Family:
     """The family `name`. Raises UnknownName."""
     return cast(Family, load_module(FAMILIES, name, "family"))
+
+
+def rows_of(name: str, tables: Tables) -> tuple[Row, ...]:
+    """Every row of the family `name`, with its family. Raises UnknownName, other UserErrors."""
+    return tuple(replace(row, family=name) for row in family_named(name).rows(tables))
 
 
 def left_out(name: str, tables: Tables) -> Mapping[str, int]:

@@ -17,11 +17,10 @@ FIXED_CLOCK = (("clock_hz", "1.83 GHz"), ("boost_clock_hz", "1.83 GHz"), ("clock
 BOOST = "boost"
 
 
-def flash_attention_rows(family: str, kernel: str, schedule: str) -> list[Row]:
+def flash_attention_rows(kernel: str, schedule: str) -> list[Row]:
     """Rows of one kernel in experiments/measured/flash_attention.yaml."""
     return [
         Row(
-            family=family,
             id=figure.id,
             gpu=GPU,
             predict=partial(

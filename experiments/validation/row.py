@@ -19,10 +19,10 @@ class Row:
     """A measured value, and how the model predicts it.
 
     group: rows that belong together inside a family (a dtype, a part of a model), '' for none. gpu: the machine.
-    settings: parameters of the machine that the measurement's conditions fix, as text with units.
+    settings: parameters of the machine that the measurement's conditions fix, as text with units. family: the name of
+    the file that the row is of, which files need not say (see family.rows_of).
     """
 
-    family: str
     id: str
     gpu: str
     predict: Prediction
@@ -31,6 +31,7 @@ class Row:
     source: str
     group: str = ""
     settings: tuple[tuple[str, str], ...] = ()
+    family: str = ""
 
 
 @dataclass(frozen=True)

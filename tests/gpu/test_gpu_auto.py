@@ -22,6 +22,7 @@ from patterns.library import graph_names, workload
 from patterns.plan import Plan
 from patterns.read import parse_graph
 from patterns.run import run_plan
+from tests.gpu.attention_text import ATTENTION
 
 H100 = load_machine("h100_sxm")
 GAP_CYCLES, HOST_CYCLES = 1373, 3843
@@ -225,24 +226,7 @@ def test_a_circle_is_refused_with_its_path() -> None:
 
 
 def test_attention_whose_probabilities_are_a_result_says_who_reads_them() -> None:
-    text = """
-name: seen
-extents: {rows: 64, keys: 8192, d: 64}
-tensors:
-  q: {dims: [rows, d], dtype: bf16, role: input}
-  k: {dims: [keys, d], dtype: bf16, role: input}
-  v: {dims: [keys, d], dtype: bf16, role: input}
-  p: {dims: [rows, keys], dtype: bf16, role: output}
-  y: {dims: [rows, d], dtype: bf16, role: output}
-nodes:
-  s: {kind: mm, reads: [q, k], over: [d]}
-  top: {kind: reduce, fn: max, reads: [s], over: [keys]}
-  shifted: {kind: zip, fn: sub, reads: [s, top]}
-  e: {kind: map, fn: exp, reads: [shifted]}
-  total: {kind: reduce, fn: sum, reads: [e], over: [keys]}
-  p: {kind: zip, fn: div, reads: [e, total]}
-  y: {kind: mm, reads: [p, v], over: [keys]}
-"""
+    text = ATTENTION.replace("ROLE", "output").replace("keys: 256", "keys: 8192")
     plan = lower(parse(text), H100, policy="auto")
     assert "p is needed outside: it is a result" in [refusal.reason for refusal in plan.refusals]
 

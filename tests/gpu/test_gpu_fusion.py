@@ -13,6 +13,7 @@ from patterns.graph import Graph
 from patterns.library import workload
 from patterns.plan import Plan
 from patterns.read import parse_graph
+from tests.gpu.attention_text import ATTENTION
 
 H100 = load_machine("h100_sxm")
 
@@ -51,26 +52,6 @@ def test_an_epilogue_stays_outside_of_a_library_gemm() -> None:
 def test_attention_is_one_kernel_if_all_its_intermediates_may_vanish() -> None:
     assert len(kernels(workload("attention"), "library")) == 1
     assert len(kernels(workload("attention"), "operator")) == 7
-
-
-ATTENTION = """
-name: seen
-extents: {rows: 64, keys: 256, d: 64}
-tensors:
-  q: {dims: [rows, d], dtype: bf16, role: input}
-  k: {dims: [keys, d], dtype: bf16, role: input}
-  v: {dims: [keys, d], dtype: bf16, role: input}
-  p: {dims: [rows, keys], dtype: bf16, role: ROLE}
-  y: {dims: [rows, d], dtype: bf16, role: output}
-nodes:
-  s: {kind: mm, reads: [q, k], over: [d]}
-  top: {kind: reduce, fn: max, reads: [s], over: [keys]}
-  shifted: {kind: zip, fn: sub, reads: [s, top]}
-  e: {kind: map, fn: exp, reads: [shifted]}
-  total: {kind: reduce, fn: sum, reads: [e], over: [keys]}
-  p: {kind: zip, fn: div, reads: [e, total]}
-  y: {kind: mm, reads: [p, v], over: [keys]}
-"""
 
 
 def test_attention_whose_probabilities_are_a_result_is_not_fused() -> None:

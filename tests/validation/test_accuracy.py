@@ -17,7 +17,7 @@ def predicted(value: float, machine: Machine) -> float:
 
 
 def row(name: str, measured: float = 100.0, gpu: str = "h100_sxm", group: str = "") -> Row:
-    return Row("gemm", name, gpu, partial(predicted, 1.0), measured, "us", "a test", group)
+    return Row(name, gpu, partial(predicted, 1.0), measured, "us", "a test", group, family="gemm")
 
 
 def compared(*predictions: float) -> list[Compared]:

@@ -25,7 +25,10 @@ def nothing(machine: Machine) -> float:
 
 
 def family(name: str, pairs: list[tuple[float, float]], unit: str = "us", gpu: str = "h100_sxm") -> FamilyResult:
-    rows = (Row(name, str(n), gpu, partial(nothing), measured, unit, "a test") for n, (_, measured) in enumerate(pairs))
+    rows = (
+        Row(str(n), gpu, partial(nothing), measured, unit, "a test", family=name)
+        for n, (_, measured) in enumerate(pairs)
+    )
     compared = tuple(Compared(row, predicted) for row, (predicted, _) in zip(rows, pairs, strict=True))
     return FamilyResult(name, compared, (), len(compared))
 

@@ -10,7 +10,7 @@ import pytest
 from experiments.families.gemm import PRODUCT, QUANTIZE_FIXED_US, QUANTIZE_SLOWDOWN, predicted_us
 from experiments.families.llama_decode_kernels import NODES, beside_us, part_ms
 from experiments.families.memory_bound import gbytes_per_s
-from experiments.validation.family import FAMILIES, family_named, family_names
+from experiments.validation.family import FAMILIES, family_names, rows_of
 from experiments.validation.flash_attention import attention_tflops
 from experiments.validation.graphs import attention, gemm, product, unmasked
 from experiments.validation.llama import decode_plan, step_ms
@@ -27,7 +27,7 @@ H100 = load_machine("h100_sxm")
 @pytest.mark.parametrize("name", family_names())
 def test_a_family_says_what_it_is_and_its_rows_are_whole(name: str) -> None:
     assert (import_module(f"{FAMILIES}.{name}").__doc__ or "").startswith(f"{name}: ")
-    rows = family_named(name).rows(Tables())
+    rows = rows_of(name, Tables())
     assert len({(row.gpu, row.id) for row in rows}) == len(rows)
     for row in rows:
         assert row.family == name
