@@ -88,6 +88,19 @@ mapping_options = stacked(
         show_default=True,
         help="Who starts RDU sections: hardware or software.",
     ),
+    click.option(
+        "--placement",
+        default="estimate",
+        show_default=True,
+        help="RDU: `estimate` hops and congestion, or place and route every section (`full`).",
+    ),
+    click.option(
+        "--collectives",
+        default="overlapped",
+        show_default=True,
+        help="RDU: all-reduces `overlapped` in the pipeline, or as `separate` calls.",
+    ),
+    number("--seed", 0, default=0, show_default=True, help="RDU: of the placement."),
     click.option("--schedule", default="auto", show_default=True, help="Schedule of the GPU's matrix kernels."),
     number("--stages", 1, help="Slots of the schedule's ring of tiles.  [default: the schedule's own]"),
     click.option(

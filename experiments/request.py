@@ -26,4 +26,7 @@ class Request:
     schedule: str = "auto"
     options: tuple[tuple[str, str], ...] = ()
     orchestration: str = "hardware"
+    placement: str = "estimate"
+    collectives: str = "overlapped"
+    seed: int = 0
     settings: tuple[tuple[str, str], ...] = ()

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 Family = Literal["gpu", "rdu"]
 MODELS: Mapping[Family, str] = {"gpu": "gpu_model", "rdu": "rdu_model"}
 MODE_WORDS: Mapping[Family, str] = {"gpu": "policy", "rdu": "mode"}
+# What a request says to an RDU besides its mode.
+RDU_CHOICES = ("orchestration", "placement", "collectives", "seed")
 # The pair of the headline: operator by operator on one side, all layers in one call on the other.
 HEADLINE: Mapping[Family, str] = {"gpu": "operator", "rdu": "looped"}
 
@@ -55,7 +57,7 @@ def side_on(request: Request, families: Sequence[Family], machine: str, mode: st
 def keywords(family: Family, request: Request) -> tuple[tuple[str, object], ...]:
     """What else a request says to a family's `lower`."""
     if family == "rdu":
-        return (("orchestration", request.orchestration),)
+        return tuple((name, getattr(request, name)) for name in RDU_CHOICES)
     return (("schedule", request.schedule), ("launch", request.launch), ("options", dict(request.options)))
 
 

@@ -6,14 +6,29 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rdu_model.compilation import Choices, compile_graph, compile_metapipe
     from rdu_model.lowering import lower, lower_metapipe
     from rdu_model.machine import Machine, load_machine, machine_names
     from rdu_model.metapipe import Metapipeline
     from rdu_model.orchestrate import mode_names
 
-__all__ = ["Machine", "Metapipeline", "load_machine", "lower", "lower_metapipe", "machine_names", "mode_names"]
+__all__ = [
+    "Choices",
+    "Machine",
+    "Metapipeline",
+    "compile_graph",
+    "compile_metapipe",
+    "load_machine",
+    "lower",
+    "lower_metapipe",
+    "machine_names",
+    "mode_names",
+]
 
 _HOME = {
+    "Choices": "compilation",
+    "compile_graph": "compilation",
+    "compile_metapipe": "compilation",
     "Machine": "machine",
     "Metapipeline": "metapipe",
     "load_machine": "machine",

@@ -24,8 +24,14 @@ class Machine:
     multiply-adds a cycle, as a SIMD pipeline each lane passes one element through all stages, and through the tail
     (transcendental functions) at no extra cost.
     usable_share: of the PCUs, what placement and routing can use.
+    The units are spread over `tiles` grids of `tile_rows` x `tile_columns`, PCUs and PMUs in turn, `tiles_across` of
+    them side by side. Each unit has a switch; neighbours share `mesh_links` links each way of `mesh_bytes_per_cycle`,
+    and each of these carries `mesh_flows` routes. hop_cycles: from a switch to the next; crossing_cycles: more, from a
+    tile to the next. `agcus` stand at the tiles' left and right edges; each serves `agcu_streams` streams.
+    pmu_banks: of one PMU. A bank is read or written in a cycle.
     pmu_bytes_per_cycle: of one PMU, for reads, and the same again for writes.
-    hbm_efficiency: share of hbm_bytes_per_s that long streams get.
+    hbm_efficiency: share of hbm_bytes_per_s that long streams get; ddr_efficiency the same of DDR. A machine without
+    HBM (hbm_bytes 0) streams from DDR.
     agcu_bytes_per_cycle: one row-parallel stream between off-chip memory and PMUs.
     link_bytes_per_s: of a socket to all other sockets together. link_latency_ps: from one socket to another.
     prefetch_bytes: at most so much of the PMUs holds weights and states that are read ahead of their stage.
@@ -43,12 +49,26 @@ class Machine:
     pmus: int
     pmu_bytes: int
     pmu_bytes_per_cycle: int
-    hbm_bytes: int
-    hbm_bytes_per_s: int
+    pmu_banks: int
+    tiles: int
+    tiles_across: int
+    tile_rows: int
+    tile_columns: int
+    hop_cycles: int
+    crossing_cycles: int
+    mesh_links: int
+    mesh_bytes_per_cycle: int
+    mesh_flows: int
+    hbm_bytes: int = field(metadata={"zero": True})
+    hbm_bytes_per_s: int = field(metadata={"zero": True})
     hbm_efficiency: float
     hbm_latency_cycles: int
     ddr_bytes: int
     ddr_bytes_per_s: int
+    ddr_efficiency: float
+    ddr_latency_cycles: int
+    agcus: int
+    agcu_streams: int
     agcu_bytes_per_cycle: int
     sockets: int
     link_bytes_per_s: int
@@ -106,8 +126,15 @@ def macs_per_pcu(machine: Machine) -> int:
 
 
 def hbm_pace(machine: Machine) -> Pace:
-    """Bytes that streams get from HBM, together."""
+    """Bytes that streams get from HBM, together; from DDR where a machine has nothing else."""
+    if not machine.hbm_bytes:
+        return ddr_pace(machine)
     return _pace(machine.hbm_bytes_per_s * exact(machine.hbm_efficiency), machine.clock_hz)
+
+
+def ddr_pace(machine: Machine) -> Pace:
+    """Bytes that streams get from DDR, together."""
+    return _pace(machine.ddr_bytes_per_s * exact(machine.ddr_efficiency), machine.clock_hz)
 
 
 def link_pace(machine: Machine) -> Pace:

@@ -15,12 +15,13 @@ from patterns.graph import Block, Graph
 from rdu_model.ask import Asked, ask
 from rdu_model.buffers import Group, Shortage, buffers, group
 from rdu_model.connect import connect
-from rdu_model.emit import Section
 from rdu_model.flow import Flow, take_apart
+from rdu_model.homes import Homes
 from rdu_model.machine import Machine, hbm_pace, usable_pcus
 from rdu_model.parallelize import Task, allocate
 from rdu_model.pipe import Metapipe, Stage
 from rdu_model.price import grid
+from rdu_model.section import Section
 from rdu_model.tiling import choose_tiles, shape_section, without_single_steps
 
 # How often tiles are chosen again, with less room to plan with, when the buffers turn out too large.
@@ -29,13 +30,17 @@ ATTEMPTS = 5
 
 @dataclass(frozen=True)
 class Piece:
-    """What is to become one section: consecutive nodes of a block, `iterations` executions in one call."""
+    """What is to become one section: consecutive nodes of a block, `iterations` executions in one call.
+
+    homes: in which memory the graph's tensors lie.
+    """
 
     graph: Graph
     block: Block
     nodes: tuple[str, ...]
     iterations: int
     members: int
+    homes: Homes = field(default_factory=Homes)
 
 
 def build(piece: Piece, machine: Machine) -> Section | Shortage:
@@ -50,7 +55,7 @@ def build(piece: Piece, machine: Machine) -> Section | Shortage:
         tiles = choose_tiles(shaped, room)
         shape = without_single_steps(shaped.shape, piece.graph.sizes, tiles)
         metapipe = connect(name, piece.graph, piece.block, asked, shape, tiles, piece.iterations)
-        built = spread_out(metapipe, machine, piece.members, asked)
+        built = spread_out(metapipe, machine, piece.members, asked, piece.homes)
         if isinstance(built, Section):
             if best is None or built.lacking_pmus < best.lacking_pmus:
                 best = built
@@ -65,7 +70,11 @@ def build(piece: Piece, machine: Machine) -> Section | Shortage:
 
 
 def spread_out(
-    metapipe: Metapipe, machine: Machine, members: int, asked: dict[str, Asked] | None = None
+    metapipe: Metapipe,
+    machine: Machine,
+    members: int,
+    asked: dict[str, Asked] | None = None,
+    homes: Homes | None = None,
 ) -> Section | Shortage:
     """A metapipe with PCUs for its stages and PMUs for its buffers, or what it lacks."""
     flow = take_apart(metapipe, asked)
@@ -86,7 +95,7 @@ def spread_out(
     found = buffers(flow, groups, machine)
     if isinstance(found, Shortage):
         return found
-    return Section(flow, groups, found.of_links, found.carried, found.lacking, machine, members)
+    return Section(flow, groups, found.of_links, found.carried, found.lacking, machine, members, homes or Homes())
 
 
 def _stages(flow: Flow) -> dict[str, Stage]:

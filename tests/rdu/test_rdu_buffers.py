@@ -14,7 +14,8 @@ from rdu_model.buffers import Shortage, pmus_for
 from rdu_model.flow import take_apart
 from rdu_model.metapipe import steps_of
 from rdu_model.pipe import Metapipe
-from rdu_model.sections import Section, spread_out
+from rdu_model.section import Section
+from rdu_model.sections import spread_out
 
 SN40L = load_machine("sn40l")
 

@@ -1,0 +1,116 @@
+"""The compile flow: which nodes are one call, each as sections on the fabric. lowering.py makes a Plan of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from patterns.errors import UnknownName
+from patterns.graph import Block, Graph
+from patterns.plan import Refusal
+from rdu_model.buffers import Shortage
+from rdu_model.fit import check_hbm, check_sockets
+from rdu_model.machine import Machine
+from rdu_model.orchestrate import Intended, call_ps, launch_cost, mode_named
+from rdu_model.pipe import SOCKETS, Metapipe
+from rdu_model.section import Section
+from rdu_model.sections import Piece, build, cut, refuse, spread_out
+
+PLACEMENTS = ("estimate", "full")
+COLLECTIVES = ("overlapped", "separate")
+
+
+@dataclass(frozen=True)
+class Choices:
+    """How a graph is compiled.
+
+    orchestration: who starts calls, hardware or software. placement: `estimate` for hops and congestion by formula,
+    `full` to place and route every section. collectives: `overlapped` as stages of a pipeline, `separate` as calls of
+    their own. seed: of the placement.
+    """
+
+    mode: str = "looped"
+    orchestration: str = "hardware"
+    placement: str = "estimate"
+    collectives: str = "overlapped"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for what, name, known in (
+            ("placement", self.placement, PLACEMENTS),
+            ("way of collectives", self.collectives, COLLECTIVES),
+        ):
+            if name not in known:
+                raise UnknownName(what, name, known)
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A section and the block that it is of. reason: why it holds these nodes, for people."""
+
+    block: Block
+    section: Section
+    reason: str
+
+
+@dataclass(frozen=True)
+class Compilation:
+    """The sections of a graph in the order of their calls, and what could not be."""
+
+    sections: tuple[Compiled, ...]
+    refusals: tuple[Refusal, ...] = ()
+
+
+def compile_graph(graph: Graph, machine: Machine, choices: Choices, members: int = 1) -> Compilation:
+    """The sections of a graph, which is that of one of `members` sockets.
+
+    Raises UnknownName for a name that there is none of, DoesNotFit for what is too large, UserError for 0 sockets.
+    """
+    # 1. What the machine has to have.
+    check_sockets(machine, members)
+    check_hbm(graph, machine, members)
+    call_cycles = -(-call_ps(launch_cost(machine, choices.orchestration)) * machine.clock_hz // 10**12)
+    # 2. Which nodes are one call.
+    intended = mode_named(choices.mode).calls(graph)
+    # 3. Each as sections: tiling, parallelisation, buffers; cut where the fabric is too small.
+    sections: list[Compiled] = []
+    refusals: list[Refusal] = []
+    for one in intended:
+        made, refused = _sections(
+            Piece(graph, one.block, one.nodes, one.iterations, members), one, machine, call_cycles
+        )
+        sections += made
+        refusals += refused
+    return Compilation(tuple(sections), tuple(refusals))
+
+
+def compile_metapipe(metapipe: Metapipe, machine: Machine) -> Compiled:
+    """A metapipe as it is written, on as many sockets as its all_reduces sum over. Raises DoesNotFit, UserError."""
+    members = metapipe.graph.sizes.get(SOCKETS, 1)
+    check_sockets(machine, members)
+    section = spread_out(metapipe, machine, members)
+    if isinstance(section, Shortage):
+        raise refuse(metapipe.graph, section, f"in metapipe {metapipe.name!r} on {machine.name}")
+    return Compiled(metapipe.of_block, section, "written as one metapipe")
+
+
+def _sections(piece: Piece, one: Intended, machine: Machine, call_cycles: int) -> tuple[list[Compiled], list[Refusal]]:
+    """The sections of an intended call; a loop over executions needs the whole block in one section."""
+    reason, refusals = one.reason, []
+    if one.iterations > 1:
+        whole = build(piece, machine)
+        if isinstance(whole, Section):
+            return [Compiled(one.block, whole, reason)], []
+        reason = f"not looped: {_lacks(whole)}"
+        refusals.append(Refusal(one.nodes, reason))
+    sections, lack = cut(replace(piece, iterations=1), machine, call_cycles)
+    if lack is not None:
+        reason = f"one of {len(sections)} sections: {_lacks(lack)}"
+        refusals.append(Refusal(one.nodes, f"cut into {len(sections)} sections: {_lacks(lack)}"))
+    return [Compiled(one.block, section, reason) for section in sections], refusals
+
+
+def _lacks(lack: Shortage) -> str:
+    return (
+        f"one section needs {lack.needed:,} {lack.resource}, there are {lack.available:,} "
+        f"(most, {lack.most:,}, for {lack.node!r})"
+    )

@@ -1,0 +1,45 @@
+"""A section: a metapipe on the units of the fabric, before it becomes a Program."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from rdu_model.buffers import Buffer, Group
+from rdu_model.flow import Flow
+from rdu_model.homes import Homes
+from rdu_model.machine import Machine
+from rdu_model.wires import Wire
+
+
+@dataclass(frozen=True)
+class Section:
+    """A metapipe that fits: its flow, its stages on PCUs, its buffers in PMUs.
+
+    lacking_pmus: more of them would let some stages work as fast as their PCUs can. homes: where its tensors lie.
+    wires: by name of a link, what the way of its tiles costs; a link that is not there costs nothing.
+    """
+
+    flow: Flow
+    groups: Mapping[str, Group]
+    buffers: tuple[Buffer, ...]
+    carried_pmus: int
+    lacking_pmus: int
+    machine: Machine
+    members: int
+    homes: Homes = field(default_factory=Homes)
+    wires: Mapping[str, Wire] = field(default_factory=dict)
+
+    @property
+    def pmus(self) -> int:
+        """PMUs of all buffers."""
+        return sum(buffer.pmus for buffer in self.buffers) + self.carried_pmus
+
+    @property
+    def pcus(self) -> int:
+        """PCUs of all stages."""
+        return sum(group.pcus for group in self.groups.values())
+
+    def wire(self, link: str) -> Wire:
+        """The way of a link's tiles."""
+        return self.wires.get(link, Wire())

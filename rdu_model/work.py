@@ -1,0 +1,95 @@
+"""What a leaf of a metapipe does with one tile, as ops of its role: streams in and out, stages, exchanges."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import singledispatch
+
+from patterns.pipeline.script import Counts, Finish, Op, Run, Start
+from rdu_model.buffers import load_bytes, read_bytes
+from rdu_model.collective import all_reduce
+from rdu_model.homes import Memory
+from rdu_model.lanes import NETWORK, is_narrow, memory_for, own_pace, stage_unit, stream_unit
+from rdu_model.pipe import Leaf, Load, Stage, Store, reads_of
+from rdu_model.price import cycles, grid, issued_flops
+from rdu_model.section import Section
+
+
+@singledispatch
+def leaf_ops(leaf: Leaf, section: Section, sizes: Mapping[str, int]) -> tuple[Op, ...]:
+    """The ops of one step in which the pipes around the leaf have cut the dims to `sizes`."""
+    raise TypeError(leaf)
+
+
+def stream(memory: Memory, moved: int, label: str) -> Run:
+    """So many bytes from or to a memory."""
+    counts: Counts = ((f"{memory.unit}_bytes", moved), ("onchip_bytes", moved))
+    return Run(memory.unit, memory.pace.cycles_for(moved), label, counts)
+
+
+@leaf_ops.register
+def _(leaf: Load, section: Section, sizes: Mapping[str, int]) -> tuple[Op, ...]:
+    """A stream in: its memory, then what is left of its own path."""
+    moved = load_bytes(section.flow, leaf.name, sizes)
+    from_memory = stream(memory_for(section, leaf.tensor), moved, leaf.name)
+    if not is_narrow(section, leaf):
+        return (from_memory,)
+    alone = -(-moved // own_pace(section, leaf))
+    return (from_memory, Run(stream_unit(leaf), max(0, alone - from_memory.cycles), leaf.name))
+
+
+@leaf_ops.register
+def _(leaf: Store, section: Section, sizes: Mapping[str, int]) -> tuple[Op, ...]:
+    """A stream out."""
+    moved = section.flow.asked[leaf.source].touched(sizes)[1]
+    return (stream(memory_for(section, leaf.tensor), moved, leaf.name),)
+
+
+@leaf_ops.register
+def _(leaf: Stage, section: Section, sizes: Mapping[str, int]) -> tuple[Op, ...]:
+    """A tile on the stage's units: as long as the slowest of its PCUs, its buffers' ports and the ways between."""
+    flow, machine, name = section.flow, section.machine, leaf.name
+    asked, on = flow.asked[name], section.groups[name]
+    demand = asked.demand(sizes)
+    if asked.unit_class == "network":
+        return _exchange(section, name, demand.network_bytes)
+    work = grid(asked, sizes, machine)
+    reads = {source: read_bytes(flow, name, source, sizes, on) for source in _roots(section, name)}
+    written = asked.touched(sizes)[1]
+    computed = cycles(work, on.pcus) if on.pcus else 0
+    busy = max(computed, _moving_cycles(section, name, reads, written)) + machine.step_cycles
+    counts = (
+        ("matrix_flops", issued_flops(asked, work, machine)),
+        ("vector_ops", demand.vector_ops),
+        ("special_ops", demand.special_ops),
+        ("onchip_bytes", sum(reads.values()) + written),
+    )
+    return (Run(stage_unit(flow, name), busy, name, _present(counts)),)
+
+
+def _exchange(section: Section, name: str, payload: int) -> tuple[Op, ...]:
+    done = all_reduce(payload, section.members, section.machine)
+    counts = _present((("network_bytes", done.sent_bytes), ("onchip_bytes", 2 * payload)))
+    handle = f"sum of {name}"
+    start = Start(NETWORK, done.cycles, done.latency_cycles, (), handle, name, counts)
+    return (start, Finish(handle))
+
+
+def _moving_cycles(section: Section, name: str, reads: Mapping[str, int], written: int) -> int:
+    """Cycles that the PMUs of the operands and of the result, and the ways to them, need: whichever needs most."""
+    port = section.machine.pmu_bytes_per_cycle
+    slowest = 0
+    for buffer in section.buffers:
+        link = buffer.link
+        moved = reads.get(link.source, 0) if name in link.readers else written if name == link.source else 0
+        slowest = max(slowest, -(-moved // (buffer.pmus * port)), section.wire(link.name).cycles_for(moved))
+    return slowest
+
+
+def _roots(section: Section, name: str) -> dict[str, None]:
+    flow = section.flow
+    return dict.fromkeys(flow.roots[source] for source in reads_of(flow.leaves[name].leaf))
+
+
+def _present(counts: Counts) -> Counts:
+    return tuple((name, amount) for name, amount in counts if amount)
