@@ -117,10 +117,14 @@ def _maker(flow: Flow, link: Link) -> str:
 
 def _fast_enough(flow: Flow, buffer: Buffer, groups: Mapping[str, Group], machine: Machine) -> int:
     """PMUs with which the buffer holds up neither its writer nor any reader."""
-    link = buffer.link
-    read = sum((_read_pace(flow, link, reader, groups) for reader in link.readers), Fraction(0))
-    written = _write_pace(flow, link, groups, machine)
+    read, written = paces(flow, buffer.link, groups, machine)
     return pmus_for(buffer.slots * buffer.slot_bytes, read, written, machine)
+
+
+def paces(flow: Flow, link: Link, groups: Mapping[str, Group], machine: Machine) -> tuple[Fraction, Fraction]:
+    """Bytes in a cycle that are read from a link, and written to it, where it holds nobody up."""
+    read = sum((_read_pace(flow, link, reader, groups) for reader in link.readers), Fraction(0))
+    return read, _write_pace(flow, link, groups, machine)
 
 
 def _read_pace(flow: Flow, link: Link, reader: str, groups: Mapping[str, Group]) -> Fraction:
