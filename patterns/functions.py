@@ -72,6 +72,11 @@ def _tanh_gelu(np: Any, x: Any) -> Any:
     return 0.5 * x * (1 + np.tanh(sqrt(2 / pi) * (x + 0.044715 * x**3)))
 
 
+def _tanh_gelu_slope(np: Any, x: Any) -> Any:
+    curve = np.tanh(sqrt(2 / pi) * (x + 0.044715 * x**3))
+    return 0.5 * (1 + curve) + 0.5 * x * (1 - curve * curve) * sqrt(2 / pi) * (1 + 3 * 0.044715 * x * x)
+
+
 def _sigmoid(np: Any, x: Any) -> Any:
     # exp(-|x|) never overflows; the two halves are the same function.
     small = np.exp(-np.abs(x))
@@ -109,6 +114,8 @@ MAP = _named(
     Function("sigmoid", 1, _sigmoid, 2, 2),
     Function("silu", 1, lambda np, x: x * _sigmoid(np, x), 3, 2),
     Function("gelu", 1, _tanh_gelu, 5, 1),
+    # The derivative of gelu, for backward passes.
+    Function("gelu_slope", 1, _tanh_gelu_slope, 9, 1),
 )
 ZIP = _named(
     Function("add", 2, lambda np, x, y: x + y, 1, affine=True),
