@@ -9,6 +9,7 @@ from rdu_model.buffers import Buffer, Group
 from rdu_model.flow import Flow
 from rdu_model.homes import Homes
 from rdu_model.machine import Machine
+from rdu_model.placement import Placed
 from rdu_model.wires import Wire
 
 
@@ -18,6 +19,7 @@ class Section:
 
     lacking_pmus: more of them would let some stages work as fast as their PCUs can. homes: where its tensors lie.
     wires: by name of a link, what the way of its tiles costs; a link that is not there costs nothing.
+    placed: its place on the grid, where it was placed and routed; its wires are then those of its routes.
     """
 
     flow: Flow
@@ -29,6 +31,7 @@ class Section:
     members: int
     homes: Homes = field(default_factory=Homes)
     wires: Mapping[str, Wire] = field(default_factory=dict)
+    placed: Placed | None = None
 
     @property
     def pmus(self) -> int:
