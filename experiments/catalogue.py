@@ -37,12 +37,12 @@ def machines() -> list[Entry]:
 
 
 def peak_lines(model: str, name: str) -> tuple[str, ...]:
-    """Dense peaks with the clock they hold at, the ridge point of every type, and the HBM's rates."""
+    """Dense peaks with the clock they hold at, the ridge point of every type, and the memory's rates."""
     from experiments.text.quantity import digits, scaled
 
     peaks: Peaks = import_module(f"{model}.peaks").peaks_of(name)
-    hbm, achieved = scaled(peaks.hbm_bytes_per_s, "B/s"), scaled(float(peaks.hbm_achieved_bytes_per_s), "B/s")
-    lines = [f"HBM {hbm}, of which long streams get {peaks.hbm_efficiency:.4g}: {achieved}"]
+    memory, achieved = scaled(peaks.memory_bytes_per_s, "B/s"), scaled(float(peaks.achieved_bytes_per_s), "B/s")
+    lines = [f"{peaks.memory} {memory}, of which long streams get {peaks.memory_efficiency:.4g}: {achieved}"]
     for rate, group in groupby(peaks.flops_per_s, key=lambda pair: pair[1]):
         dtypes = [dtype for dtype, _ in group]
         ridge = digits(float(peaks.ridge_flops_per_byte(dtypes[0])))

@@ -16,7 +16,7 @@ def peaks_of(name: str) -> Peaks:
         clock_hz=machine.clock_hz,
         flops_per_s=tuple(rates),
         derivation=f"{machine.sm_count} SMs x {machine.bf16_flops_per_cycle:,} FLOP/cycle",
-        hbm_bytes_per_s=machine.hbm_bytes_per_s,
-        hbm_efficiency=machine.hbm_efficiency,
+        memory_bytes_per_s=machine.hbm_bytes_per_s,
+        memory_efficiency=machine.hbm_efficiency,
         features=machine.features,
     )

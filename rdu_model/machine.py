@@ -8,10 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from importlib.resources.abc import Traversable
 
-from patterns.parameters import Parameters, read_parameters
+from patterns.parameters import Parameters, Rules, read_parameters
 from patterns.plugin import data_file, data_files
 from patterns.units import PS_PER_S, exact
+from rdu_model.plausible import contradictions, hint, impossible
 
 PACKAGE = "rdu_model.machines"
 
@@ -107,7 +109,7 @@ def machine_names() -> tuple[str, ...]:
 
 def read_machine(name: str, overrides: Mapping[str, str] | None = None) -> Parameters[Machine]:
     """A machine's numbers with the source of each. Raises UnknownName, SpecError."""
-    return read_parameters(data_file(PACKAGE, name, ".yaml", "RDU"), Machine, overrides)
+    return read_parameters(_file_of(name), Machine, overrides, RULES)
 
 
 def load_machine(name: str, overrides: Mapping[str, str] | None = None) -> Machine:
@@ -150,3 +152,10 @@ def cycles_of_link(machine: Machine) -> int:
 def _pace(per_s: Fraction, clock_hz: int) -> Pace:
     per_cycle = per_s / clock_hz
     return Pace(per_cycle.numerator, per_cycle.denominator)
+
+
+def _file_of(name: str) -> Traversable:
+    return data_file(PACKAGE, name, ".yaml", "RDU")
+
+
+RULES = Rules(_file_of, hint, contradictions, impossible)
