@@ -14,6 +14,7 @@ from rdu_model.flow import Flow, Link
 from rdu_model.machine import Machine, hbm_pace
 from rdu_model.pipe import Carry, Load, Stage
 from rdu_model.price import Grid, cycles, grid, rereads
+from rdu_model.shortage import Shortage
 
 # Iteration n + 1 may begin while iteration n ends: what is carried has two slots.
 CARRY_SLOTS = 2
@@ -46,17 +47,6 @@ class Buffers:
     of_links: tuple[Buffer, ...]
     carried: int
     lacking: int
-
-
-@dataclass(frozen=True)
-class Shortage:
-    """A section asks for more than there is; `node` is its greatest part, which asks for `most` of it."""
-
-    resource: str
-    needed: int
-    available: int
-    node: str
-    most: int
 
 
 def pmus_for(slots_bytes: int, read: Fraction | int, written: Fraction | int, machine: Machine) -> int:

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from patterns.errors import UnknownName
 from patterns.graph import Block, Graph
 from patterns.plan import Refusal
-from rdu_model.buffers import Shortage
 from rdu_model.fit import check_hbm, check_sockets
 from rdu_model.machine import Machine
 from rdu_model.orchestrate import Intended, call_ps, launch_cost, mode_named
 from rdu_model.pipe import SOCKETS, Metapipe
 from rdu_model.section import Section
-from rdu_model.sections import Piece, build, cut, refuse, spread_out
+from rdu_model.sections import Part, Piece, build, cut, spread_out
+from rdu_model.shortage import Shortage, Stop, refuse
 
 PLACEMENTS = ("estimate", "full")
 COLLECTIVES = ("overlapped", "separate")
@@ -45,11 +45,15 @@ class Choices:
 
 @dataclass(frozen=True)
 class Compiled:
-    """A section and the block that it is of. reason: why it holds these nodes, for people."""
+    """A section and the block that it is of.
+
+    reason: why it holds these nodes, for people. stopped: why it holds no more of its block, None at its end.
+    """
 
     block: Block
     section: Section
     reason: str
+    stopped: Stop | None = None
 
 
 @dataclass(frozen=True)
@@ -100,17 +104,15 @@ def _sections(piece: Piece, one: Intended, machine: Machine, call_cycles: int) -
         whole = build(piece, machine)
         if isinstance(whole, Section):
             return [Compiled(one.block, whole, reason)], []
-        reason = f"not looped: {_lacks(whole)}"
+        reason = f"not looped: {whole.text}"
         refusals.append(Refusal(one.nodes, reason))
-    sections, lack = cut(replace(piece, iterations=1), machine, call_cycles)
+    parts, lack = cut(replace(piece, iterations=1), machine, call_cycles)
     if lack is not None:
-        reason = f"one of {len(sections)} sections: {_lacks(lack)}"
-        refusals.append(Refusal(one.nodes, f"cut into {len(sections)} sections: {_lacks(lack)}"))
-    return [Compiled(one.block, section, reason) for section in sections], refusals
+        reason = f"one of {len(parts)} sections: {lack.text}"
+        refusals.append(Refusal(one.nodes, f"cut into {len(parts)} sections: {lack.text}"))
+    return [_compiled(one, part, reason) for part in parts], refusals
 
 
-def _lacks(lack: Shortage) -> str:
-    return (
-        f"one section needs {lack.needed:,} {lack.resource}, there are {lack.available:,} "
-        f"(most, {lack.most:,}, for {lack.node!r})"
-    )
+def _compiled(one: Intended, part: Part, reason: str) -> Compiled:
+    why = f"{reason}; {part.stopped.text}" if part.stopped else reason
+    return Compiled(one.block, part.section, why, part.stopped)

@@ -9,11 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
-from patterns.count import node_dims, tensor_bytes
-from patterns.errors import DoesNotFit
+from patterns.count import tensor_bytes
 from patterns.graph import Block, Graph
 from rdu_model.ask import Asked, ask
-from rdu_model.buffers import Group, Shortage, buffers, group
+from rdu_model.buffers import Group, buffers, group
 from rdu_model.connect import connect
 from rdu_model.flow import Flow, take_apart
 from rdu_model.homes import Homes
@@ -22,6 +21,7 @@ from rdu_model.parallelize import Task, allocate
 from rdu_model.pipe import Metapipe, Stage
 from rdu_model.price import grid
 from rdu_model.section import Section
+from rdu_model.shortage import Shortage, Stop, refuse
 from rdu_model.tiling import choose_tiles, shape_section, without_single_steps
 
 # How often tiles are chosen again, with less room to plan with, when the buffers turn out too large.
@@ -102,11 +102,19 @@ def _stages(flow: Flow) -> dict[str, Stage]:
     return {name: found.leaf for name, found in flow.leaves.items() if isinstance(found.leaf, Stage)}
 
 
-def cut(piece: Piece, machine: Machine, call_cycles: int) -> tuple[tuple[Section, ...], Shortage | None]:
+@dataclass(frozen=True)
+class Part:
+    """A section of a piece. stopped: why it holds no more of its nodes, None where it holds the last of them."""
+
+    section: Section
+    stopped: Stop | None
+
+
+def cut(piece: Piece, machine: Machine, call_cycles: int) -> tuple[tuple[Part, ...], Shortage | None]:
     """The sections of a piece, and what it lacks to be one. Raises DoesNotFit for a node that fits no section."""
     whole = build(piece, machine)
     if isinstance(whole, Section):
-        return (whole,), None
+        return (Part(whole, None),), None
     if len(piece.nodes) == 1:
         raise refuse(piece.graph, whole, f"alone in a section of {machine.name}")
     return _Cutting(piece, machine, call_cycles).best(), whole
@@ -122,11 +130,17 @@ class _Cutting:
     built: dict[tuple[int, int], Section | Shortage] = field(default_factory=dict)
     known: dict[int, tuple[int, tuple[int, ...]]] = field(default_factory=dict)
 
-    def best(self) -> tuple[Section, ...]:
+    def best(self) -> tuple[Part, ...]:
         """The sections of the cheapest way that was found."""
         _, ends = self._from(0)
-        found = [self._section(start, end) for start, end in pairwise((0, *ends))]
-        return tuple(section for section in found if isinstance(section, Section))
+        found = [(self._section(start, end), self._stop(start, end)) for start, end in pairwise((0, *ends))]
+        return tuple(Part(section, stop) for section, stop in found if isinstance(section, Section))
+
+    def _stop(self, start: int, end: int) -> Stop | None:
+        if end == len(self.piece.nodes):
+            return None
+        longer = self._section(start, end + 1)
+        return Stop(self.piece.nodes[end], longer if isinstance(longer, Shortage) else None)
 
     def _from(self, start: int) -> tuple[int, tuple[int, ...]]:
         """The least cycles of calls and cut edges from a node on, and where its sections end."""
@@ -181,15 +195,3 @@ class _Cutting:
             name for node in self.piece.block.nodes if node.name in after for name in node.reads if name in made
         }
         return hbm_pace(self.machine).cycles_for(2 * sum(tensor_bytes(graph, name) for name in crossing))
-
-
-def refuse(graph: Graph, lack: Shortage, where: str) -> DoesNotFit:
-    """The error for a node that cannot be where it has to be."""
-    node = next(node for _, node in graph.nodes() if node.name == lack.node)
-    why = "a buffer takes at least one; " if lack.resource == "PMUs" else "a stage takes at least one; "
-    if lack.most > 1:
-        why = f"its part is {lack.most:,} of them; "
-        for greatest in sorted(node_dims(graph, node), key=lambda dim: graph.sizes[dim])[-1:]:
-            why += f"a smaller extent of {greatest!r} (now {graph.sizes[greatest]:,}) or "
-    help_text = f"{why}a machine with more {lack.resource} would help"
-    return DoesNotFit(f"node {lack.node!r} ({where})", lack.resource, lack.needed, lack.available, help_text)

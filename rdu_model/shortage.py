@@ -1,0 +1,65 @@
+"""What a section lacks: by which resource, how much, for whom; and why a section ends where it does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from patterns.count import node_dims
+from patterns.errors import DoesNotFit
+from patterns.graph import Graph
+
+# What takes at least one of a resource, and what of it is a node's part.
+_TAKERS = {"PMUs": "a buffer takes at least one", "PCUs": "a stage takes at least one"}
+
+
+@dataclass(frozen=True)
+class Shortage:
+    """A section asks for more than there is; `node` is its greatest part, which asks for `most` of it."""
+
+    resource: str
+    needed: int
+    available: int
+    node: str
+    most: int
+
+    @property
+    def text(self) -> str:
+        """For people: what one section would need."""
+        return (
+            f"one section needs {self.needed:,} {self.resource}, there are {self.available:,} "
+            f"(most, {self.most:,}, for {self.node!r})"
+        )
+
+
+@dataclass(frozen=True)
+class Stop:
+    """Why a section ends before `node`, the next one of its block.
+
+    lack: what the section would lack if it held that node, too; None where it would fit, but a cut here costs less.
+    """
+
+    node: str
+    lack: Shortage | None
+
+    @property
+    def text(self) -> str:
+        """For people."""
+        if self.lack is None:
+            return f"ends before {self.node!r}, where a cut costs least"
+        more = self.lack.needed - self.lack.available
+        return (
+            f"ends before {self.node!r}: with it {self.lack.needed:,} {self.lack.resource} would be needed, "
+            f"{more:,} more than the {self.lack.available:,} there are"
+        )
+
+
+def refuse(graph: Graph, lack: Shortage, where: str) -> DoesNotFit:
+    """The error for a node that cannot be where it has to be."""
+    node = next(node for _, node in graph.nodes() if node.name == lack.node)
+    why = f"{_TAKERS[lack.resource]}; " if lack.resource in _TAKERS else ""
+    if lack.most > 1:
+        why = f"its part is {lack.most:,} of them; "
+        for greatest in sorted(node_dims(graph, node), key=lambda dim: graph.sizes[dim])[-1:]:
+            why += f"a smaller extent of {greatest!r} (now {graph.sizes[greatest]:,}) or "
+    help_text = f"{why}a machine with more {lack.resource} would help"
+    return DoesNotFit(f"node {lack.node!r} ({where})", lack.resource, lack.needed, lack.available, help_text)
