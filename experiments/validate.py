@@ -6,21 +6,23 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from experiments.sides import Family, machine_names
 from experiments.validation.accuracy import Accuracy, accuracy_of
 from experiments.validation.family import family_names, left_out, rows_of
+from experiments.validation.overrides import SIDES, overrides_of
 from experiments.validation.row import Compared, Outcome, Refused, Row
 from experiments.validation.runner import outcomes
 from experiments.validation.sampling import sample
 from experiments.validation.tables import find_tables
-from gpu_model import machine_names
-from patterns.errors import UnknownName, UserError
+from patterns.errors import UnknownName
 
 
 @dataclass(frozen=True)
 class Question:
-    """What is to be validated. families, gpus: () for all. rows: of each family and GPU at most, None for all.
+    """What is to be validated. families: () for all. gpus, rdus: only these machines, all if both are ().
 
-    settings: parameters of the GPUs replaced. jobs: processes, 0 for one a processor.
+    rows: of each family and machine at most, None for all. settings: parameters of the machines replaced. jobs:
+    processes, 0 for one a processor.
     """
 
     families: tuple[str, ...] = ()
@@ -29,11 +31,12 @@ class Question:
     folder: Path | None = None
     settings: tuple[tuple[str, str], ...] = ()
     jobs: int = 0
+    rdus: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class FamilyResult:
-    """A family's rows, in order. there: how many it has for these GPUs, of which a sample may have been taken.
+    """A family's rows, in order. there: how many it has for these machines, of which a sample may have been taken.
 
     left_out: how many rows of its tables it does not take, by what they are of.
     """
@@ -46,7 +49,7 @@ class FamilyResult:
 
     @property
     def accuracy(self) -> Accuracy | None:
-        """Over all its rows; None if it has none."""
+        """Over all its rows that are targets; None if it has none."""
         return accuracy_of(self.compared)
 
 
@@ -62,14 +65,14 @@ class Validation:
 def validate(question: Question, progress: Callable[[int, int], None] = lambda done, total: None) -> Validation:
     """Predict the rows that are asked for. `progress` is told how many of all are done. Raises UserErrors."""
     check(question)
-    tables = find_tables(question.folder, question.gpus or machine_names())
+    tables = find_tables(question.folder, question.gpus or machine_names("gpu"))
     names = question.families or family_names()
     there = {name: rows_of(name, tables) for name in dict.fromkeys(names)}
-    foreign = {row.gpu for every in there.values() for row in every} - set(machine_names())
-    found = {name: _of_gpus(every, question.gpus) for name, every in there.items()}
+    foreign = {row.machine for every in there.values() for row in every if row.machine not in machine_names(row.side)}
+    found = {name: _of_machines(every, question) for name, every in there.items()}
     rows = [row for every in found.values() for row in sample(every, question.rows)]
     done: list[Outcome] = []
-    for outcome in outcomes(rows, _overrides(question.settings), question.jobs):
+    for outcome in outcomes(rows, overrides_of(question.settings, rows), question.jobs):
         done.append(outcome)
         progress(len(done), len(rows))
     results = tuple(_result(name, done, len(every), left_out(name, tables)) for name, every in found.items())
@@ -77,29 +80,25 @@ def validate(question: Question, progress: Callable[[int, int], None] = lambda d
 
 
 def check(question: Question) -> None:
-    """Raises UnknownName for a family or a GPU that does not exist."""
+    """Raises UnknownName for a family or a machine that does not exist."""
     for name in question.families:
         if name not in family_names():
             raise UnknownName("family", name, family_names())
-    for name in question.gpus:
-        if name not in machine_names():
-            raise UnknownName("GPU", name, machine_names())
+    for side in SIDES:
+        for name in _asked(question, side):
+            if name not in machine_names(side):
+                raise UnknownName(side.upper(), name, machine_names(side))
 
 
-def _of_gpus(rows: Sequence[Row], gpus: tuple[str, ...]) -> list[Row]:
-    wanted = gpus or machine_names()
-    return [row for row in rows if row.gpu in wanted]
+def _of_machines(rows: Sequence[Row], question: Question) -> list[Row]:
+    """Rows of the machines that are asked for, of all if none is."""
+    every = not question.gpus and not question.rdus
+    wanted = {side: machine_names(side) if every else _asked(question, side) for side in SIDES}
+    return [row for row in rows if row.machine in wanted[row.side]]
 
 
-def _overrides(settings: tuple[tuple[str, str], ...]) -> dict[str, str]:
-    """Settings of the GPUs by name; `gpu.` may stand before it. Raises UserError for one that is set twice."""
-    found: dict[str, str] = {}
-    for written, value in settings:
-        name = written.removeprefix("gpu.")
-        if name in found:
-            raise UserError(f"{name!r} is set twice by --set: keep one")
-        found[name] = value
-    return found
+def _asked(question: Question, side: Family) -> tuple[str, ...]:
+    return question.gpus if side == "gpu" else question.rdus
 
 
 def _result(name: str, done: Sequence[Outcome], there: int, others: Mapping[str, int]) -> FamilyResult:

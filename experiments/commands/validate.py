@@ -1,4 +1,4 @@
-"""patternloom validate: the GPU model beside measurements, family by family."""
+"""patternloom validate: both models beside measurements, family by family."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ FOLDER = click.Path(path_type=Path)
 @click.command
 @click.argument("families", nargs=-1, metavar="[FAMILY ...]")
 @click.option("--gpu", "gpus", multiple=True, help="Only rows of this GPU; may be given again.  [default: all]")
-@number("--rows", 1, default=ROWS, show_default=True, help="Rows of each family and GPU; always the same ones.")
+@click.option("--rdu", "rdus", multiple=True, help="Only rows of this RDU; may be given again.  [default: all]")
+@number("--rows", 1, default=ROWS, show_default=True, help="Rows of each family and machine; always the same ones.")
 @click.option("--all", "every", is_flag=True, help="All rows, however many there are.")
 @click.option(
     "--aiconfigurator",
@@ -31,7 +32,12 @@ FOLDER = click.Path(path_type=Path)
     help="Folder with measured tables, Parquet or CSV.  [default: the installed aiconfigurator-core]",
 )
 @click.option(
-    "--set", "settings", metavar="NAME=VALUE", callback=read_settings, multiple=True, help="Replace a GPU's parameter."
+    "--set",
+    "settings",
+    metavar="NAME=VALUE",
+    callback=read_settings,
+    multiple=True,
+    help="Replace a parameter of a machine (gpu.X=, rdu.X=).",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
 @click.option("--plot", "plot_folder", type=FOLDER, help="Also draw predicted against measured into this folder.")
@@ -48,7 +54,7 @@ def command(
     bands_file: Path | None,
     **values: Any,
 ) -> None:
-    """Compare the GPU model with measurements: errors of each FAMILY (see `patternloom list families`), all if none.
+    """Compare both models with measurements: errors of each FAMILY (see `patternloom list families`), all if none.
 
     Published figures are part of the project. NVIDIA's aiconfigurator database comes with
     `pip install 'patternloom[validation]'`; a folder of your own tables may stand in its place, each a CSV or Parquet

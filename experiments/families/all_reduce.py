@@ -31,7 +31,7 @@ def rows(tables: Tables) -> Sequence[Row]:
 def _row(sample: AllReduceSample) -> Row:
     return Row(
         id=f"{sample.gpu} {sample.members} GPUs {sample.elements} elements",
-        gpu=sample.gpu,
+        machine=sample.gpu,
         predict=partial(predicted_us, sample.elements, sample.members),
         measured=sample.latency_us,
         unit="us",

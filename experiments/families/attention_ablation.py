@@ -22,7 +22,7 @@ def rows(tables: Tables) -> Sequence[Row]:
     return [
         Row(
             id=figure.id,
-            gpu=GPU,
+            machine=GPU,
             predict=partial(
                 attention_tflops,
                 figure.count("batch"),

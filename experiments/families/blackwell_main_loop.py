@@ -24,7 +24,7 @@ def rows(tables: Tables) -> Sequence[Row]:
     return [
         Row(
             id=figure.id,
-            gpu="b200",
+            machine="b200",
             predict=partial(step_ns, _options(figure)),
             measured=figure.value("ns_per_step"),
             unit="ns",

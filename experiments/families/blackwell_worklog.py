@@ -19,7 +19,7 @@ def rows(tables: Tables) -> Sequence[Row]:
     return [
         Row(
             id=figure.id,
-            gpu="b200",
+            machine="b200",
             predict=partial(
                 gemm_tflops, figure.count("m"), figure.count("n"), figure.count("k"), figure.text("schedule"), {}
             ),

@@ -23,7 +23,7 @@ def rows(tables: Tables) -> Sequence[Row]:
     return [
         Row(
             id=figure.id,
-            gpu=figure.text("gpu"),
+            machine=figure.text("gpu"),
             predict=partial(predicted_us, figure.count("bytes") // dtype_bytes("bf16"), figure.count("gpus")),
             measured=figure.value("us"),
             unit="us",

@@ -24,7 +24,7 @@ def rows(tables: Tables) -> Sequence[Row]:
     return [
         Row(
             id=figure.id,
-            gpu=figure.text("gpu"),
+            machine=figure.text("gpu"),
             predict=partial(kernel_us, figure.text("op"), figure.count("tokens"), figure.count("columns")),
             measured=figure.value("us"),
             unit="us",

@@ -46,7 +46,7 @@ def left_out(tables: Tables) -> Mapping[str, int]:
 def _row(sample: GemmSample) -> Row:
     return Row(
         id=f"{sample.gpu} {sample.dtype} {sample.m}x{sample.n}x{sample.k}",
-        gpu=sample.gpu,
+        machine=sample.gpu,
         predict=partial(predicted_us, sample.m, sample.n, sample.k, sample.dtype),
         measured=sample.latency_us,
         unit="us",

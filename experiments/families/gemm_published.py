@@ -26,7 +26,7 @@ def _row(figure: Figure) -> Row:
     shape = (figure.count("m"), figure.count("n"), figure.count("k"), figure.text("dtype"))
     return Row(
         id=figure.id,
-        gpu=figure.text("gpu"),
+        machine=figure.text("gpu"),
         predict=partial(kernel_us if unit == "us" else tflops, *shape),
         measured=figure.value("value"),
         unit=unit,

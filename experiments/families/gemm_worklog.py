@@ -22,7 +22,7 @@ def rows(tables: Tables) -> Sequence[Row]:
     return [
         Row(
             id=figure.id,
-            gpu="h100_sxm",
+            machine="h100_sxm",
             predict=partial(gemm_tflops, *_shape(figure), figure.text("schedule"), _options(figure)),
             measured=figure.value("tflops_per_s"),
             unit="TFLOP/s",

@@ -26,7 +26,7 @@ def rows(tables: Tables) -> Sequence[Row]:
     return [
         Row(
             id=figure.id,
-            gpu=MACHINE,
+            machine=MACHINE,
             predict=partial(total_cycles, figure.id),
             measured=figure.value("total_cycles"),
             unit="cycles",

@@ -28,7 +28,7 @@ def rows(tables: Tables) -> Sequence[Row]:
     return [
         Row(
             id=figure.id,
-            gpu=figure.text("gpu"),
+            machine=figure.text("gpu"),
             predict=partial(
                 METRICS[figure.text("metric")],
                 figure.text("model"),

@@ -31,7 +31,7 @@ def rows(tables: Tables) -> Sequence[Row]:
     return [
         Row(
             id=figure.id,
-            gpu=figure.text("gpu"),
+            machine=figure.text("gpu"),
             predict=partial(part_ms, figure.text("part"), figure.count("gpus")),
             measured=figure.value("ms"),
             unit="ms",

@@ -26,7 +26,7 @@ def rows(tables: Tables) -> Sequence[Row]:
     return [
         Row(
             id=f"{sample.gpu} x{sample.members} {sample.isl}+{sample.osl} tokens, {sample.batch} in flight",
-            gpu=sample.gpu,
+            machine=sample.gpu,
             predict=partial(serving_ms, sample.model, sample.members, sample.batch, sample.isl, sample.osl, LAUNCH),
             measured=sample.tpot_ms,
             unit="ms",

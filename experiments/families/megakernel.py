@@ -24,7 +24,7 @@ def rows(tables: Tables) -> Sequence[Row]:
     return [
         Row(
             id=figure.id,
-            gpu=figure.text("gpu"),
+            machine=figure.text("gpu"),
             predict=partial(METRICS[figure.text("metric")], figure),
             measured=figure.value("value"),
             unit=UNITS[figure.text("metric")],

@@ -24,7 +24,7 @@ def rows(tables: Tables) -> Sequence[Row]:
     return [
         Row(
             id=figure.id,
-            gpu="h100_sxm",
+            machine="h100_sxm",
             predict=partial(
                 gbytes_per_s,
                 figure.text("op"),

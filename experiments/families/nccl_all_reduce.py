@@ -31,7 +31,7 @@ def rows(tables: Tables) -> Sequence[Row]:
 def _row(sample: AllReduceSample) -> Row:
     return Row(
         id=f"{sample.gpu} {sample.members} GPUs {sample.elements} elements",
-        gpu=sample.gpu,
+        machine=sample.gpu,
         predict=partial(stream_us, sample.elements, sample.members),
         measured=sample.latency_us,
         unit="us",
@@ -44,7 +44,7 @@ def _published() -> list[Row]:
     return [
         Row(
             id=figure.id,
-            gpu=figure.text("gpu"),
+            machine=figure.text("gpu"),
             predict=partial(stream_us, figure.count("bytes") // dtype_bytes("bf16"), figure.count("gpus")),
             measured=figure.value("us"),
             unit="us",

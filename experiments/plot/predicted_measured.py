@@ -7,6 +7,7 @@ from math import ceil, floor, log10
 from typing import TYPE_CHECKING
 
 from experiments.picture import Picture
+from experiments.validation.accuracy import targets
 from experiments.validation.export import row_record
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from experiments.validation.row import Compared
 
 OF = "validation"
-# Colours and markers both tell the GPUs apart.
+# Colours and markers both tell the machines apart.
 STYLES = (("#3f90da", "o"), ("#bd1f01", "s"), ("#ffa90e", "^"), ("#832db6", "D"), ("#717581", "v"), ("#92dadd", "P"))
 PANELS_A_ROW = 3
 PANEL_INCHES = 2.4
@@ -28,16 +29,19 @@ NARROW = 8
 
 
 def draw(validation: Validation) -> Picture:
-    """Panels with logarithmic axes; the grey band is 20 % to either side of the diagonal."""
+    """Panels with logarithmic axes; the grey band is 20 % to either side of the diagonal.
+
+    A point lies at the end of a measured range that is nearest to it, on the diagonal if it is inside.
+    """
     from matplotlib.figure import Figure
 
-    families = [found for found in validation.families if found.compared]
+    families = [found for found in validation.families if targets(found.compared)]
     wide = max(1, min(PANELS_A_ROW, len(families)))
     high = max(1, ceil(len(families) / wide))
     figure = Figure(figsize=(PANEL_INCHES * wide + 0.2, PANEL_INCHES * high + 0.5), layout="constrained")
     panels = figure.subplots(high, wide, squeeze=False).flatten()
-    gpus = sorted({compared.row.gpu for found in families for compared in found.compared})
-    styles = {gpu: STYLES[number % len(STYLES)] for number, gpu in enumerate(gpus)}
+    machines = sorted({compared.row.machine for found in families for compared in targets(found.compared)})
+    styles = {machine: STYLES[number % len(STYLES)] for number, machine in enumerate(machines)}
     for axes, found in zip(panels, families, strict=False):
         draw_family(axes, found, styles)
     for axes in panels[len(families) :]:
@@ -52,25 +56,26 @@ def draw(validation: Validation) -> Picture:
 
 def draw_family(axes: Axes, found: FamilyResult, styles: dict[str, tuple[str, str]]) -> None:
     """One panel: rows as points, the diagonal, and what the errors come to."""
-    low, high = limits(found.compared)
+    compared = targets(found.compared)
+    low, high = limits(compared)
     axes.fill_between([low, high], [low / BAND, high / BAND], [low * BAND, high * BAND], color="#e6e6e6", linewidth=0)
     axes.plot([low, high], [low, high], color="black", linewidth=0.6)
-    for gpu, (color, marker) in styles.items():
-        of_gpu = [compared for compared in found.compared if compared.row.gpu == gpu]
-        if of_gpu:
+    for machine, (color, marker) in styles.items():
+        of_machine = [one for one in compared if one.row.machine == machine]
+        if of_machine:
             axes.scatter(
-                [compared.row.measured for compared in of_gpu],
-                [compared.predicted for compared in of_gpu],
+                [one.nearest for one in of_machine],
+                [one.predicted for one in of_machine],
                 s=7,
                 marker=marker,
                 facecolors="none",
                 edgecolors=color,
                 linewidths=0.6,
-                label=gpu,
+                label=machine,
             )
     axes.set(xscale="log", yscale="log", xlim=(low, high), ylim=(low, high), aspect="equal")
     label_axes(axes, low, high)
-    units = sorted({compared.row.unit for compared in found.compared})
+    units = sorted({one.row.unit for one in compared})
     unit = units[0] if len(units) == 1 else "each row in its unit"
     axes.set_xlabel(f"measured, {unit}")
     axes.set_ylabel(f"predicted, {unit}")
@@ -94,11 +99,13 @@ def label_axes(axes: Axes, low: float, high: float) -> None:
 
 def limits(compared: Sequence[Compared]) -> tuple[float, float]:
     """A range that holds all points, with room around them."""
-    values = [value for one in compared for value in (one.row.measured, one.predicted) if value > 0]
+    values = [value for one in compared for value in (one.nearest, one.predicted) if value > 0]
     return min(values) / 1.5, max(values) * 1.5
 
 
 def rows(families: Sequence[FamilyResult]) -> Iterator[dict[str, object]]:
     """The points as data."""
     for found in families:
-        yield from ({"gpu": one.row.gpu, "group": one.row.group, **row_record(one)} for one in found.compared)
+        yield from (
+            {"machine": one.row.machine, "group": one.row.group, **row_record(one)} for one in targets(found.compared)
+        )

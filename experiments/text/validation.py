@@ -1,4 +1,6 @@
-"""A validation as text: the errors of every family and of its groups, and the rows that are farthest off."""
+"""A validation as text: the errors of every family and of its groups, the rows that are farthest off, and what is shown
+beside without an error being counted.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ from typing import TYPE_CHECKING
 from experiments.text.page import Part
 from experiments.text.quantity import digits
 from experiments.text.table import Column, Table
-from experiments.validation.accuracy import Accuracy, accuracy_of, worst
+from experiments.validation.accuracy import Accuracy, accuracy_of, targets, worst
 from experiments.validation.tables import EXTRA
 from patterns.plural import number_of
 
@@ -23,16 +25,25 @@ WORST_ROWS = 10
 def validation_parts(validation: Validation) -> list[Part]:
     """The table of all families, then the worst rows of each, then what is missing."""
     with_rows = [found for found in validation.families if found.compared]
-    parts: list[Part] = ["Errors of the GPU model, in percent of what was measured (bias: above 0 is too much)"]
+    parts: list[Part] = [f"Errors of {models(with_rows)}, in percent of what was measured (bias: above 0 is too much)"]
     if with_rows:
         parts.append(accuracy_table(with_rows))
     for found in with_rows:
-        parts += [f"{found.name}: the rows that are farthest off", *worst_rows(found)]
+        if targets(found.compared):
+            parts += [f"{found.name}: the rows that are farthest off", *worst_rows(found)]
+        parts += shown_beside(found)
+        parts += [f"{one.row.id}: {one.explanation}" for one in found.compared if one.explanation]
     return [*parts, *notes(validation)]
 
 
+def models(families: Sequence[FamilyResult]) -> str:
+    """Which models the rows are of."""
+    sides = {compared.row.side for found in families for compared in found.compared}
+    return "both models" if len(sides) > 1 else "the RDU model" if sides == {"rdu"} else "the GPU model"
+
+
 def accuracy_table(families: Sequence[FamilyResult]) -> Table:
-    """A line a family, and below it one for each GPU and group where there are several."""
+    """A line a family, and below it one for each machine and group where there are several."""
     columns = (
         Column("family", right=False),
         Column("rows"),
@@ -52,12 +63,12 @@ def lines(found: FamilyResult) -> Iterator[tuple[str, Accuracy]]:
     if found.accuracy:
         yield found.name, found.accuracy
     parts: dict[tuple[str, str], list[Compared]] = {}
-    for compared in found.compared:
-        parts.setdefault((compared.row.gpu, compared.row.group), []).append(compared)
-    for (gpu, group), rows in parts.items() if len(parts) > 1 else ():
+    for compared in targets(found.compared):
+        parts.setdefault((compared.row.machine, compared.row.group), []).append(compared)
+    for (machine, group), rows in parts.items() if len(parts) > 1 else ():
         accuracy = accuracy_of(rows)
         if accuracy:
-            yield f"  {gpu} {group}".rstrip(), accuracy
+            yield f"  {machine} {group}".rstrip(), accuracy
 
 
 def accuracy_row(name: str, accuracy: Accuracy) -> tuple[str, ...]:
@@ -67,26 +78,43 @@ def accuracy_row(name: str, accuracy: Accuracy) -> tuple[str, ...]:
 
 
 def worst_rows(found: FamilyResult) -> list[Part]:
-    """The rows that are farthest off, and where they are from."""
+    """The rows that are farthest off, and where they are from; of ranges also the rows inside."""
+    rows = [one for one in worst(found.compared, WORST_ROWS) if one.error_percent or one.row.to is not None]
+    if not rows:
+        return ["None: every prediction is equal to what was measured."]
+    return [rows_table(rows, "error %"), sources(rows)]
+
+
+def shown_beside(found: FamilyResult) -> list[Part]:
+    """The rows that no error is counted of, and where they are from; nothing if there are none."""
+    rows = [compared for compared in found.compared if not compared.row.target]
+    if not rows:
+        return []
+    return [f"{found.name}: beside, not counted as errors", rows_table(rows, "off by %"), sources(rows)]
+
+
+def rows_table(rows: Sequence[Compared], heading: str) -> Table:
+    """Rows with what was predicted and what was measured. heading: of the last column, by how much that differs."""
     columns = (
         Column("row", right=False),
         Column("predicted"),
         Column("measured"),
         Column("unit", right=False),
-        Column("error %"),
+        Column(heading),
     )
-    rows = [compared for compared in worst(found.compared, WORST_ROWS) if compared.error_percent]
-    if not rows:
-        return ["None: every prediction is equal to what was measured."]
-    sources = dict.fromkeys(compared.row.source for compared in rows)
-    return [Table(columns, tuple(map(worst_row, rows))), f"Source: {'; '.join(sources)}"]
+    return Table(columns, tuple(map(row_cells, rows)))
 
 
-def worst_row(compared: Compared) -> tuple[str, ...]:
+def row_cells(compared: Compared) -> tuple[str, ...]:
     """The cells of one row."""
     row = compared.row
-    numbers = (digits(compared.predicted), digits(row.measured))
-    return (row.id, *numbers, row.unit, signed(compared.error_percent))
+    measured = digits(row.measured) if row.to is None else f"{row.measured:g} to {row.to:g}"
+    return (row.id, digits(compared.predicted), measured, row.unit, signed(compared.error_percent))
+
+
+def sources(rows: Sequence[Compared]) -> str:
+    """Where rows are from, each source once."""
+    return f"Source: {'; '.join(dict.fromkeys(compared.row.source for compared in rows))}"
 
 
 def signed(percent: float) -> str:

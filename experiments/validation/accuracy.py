@@ -21,12 +21,17 @@ class Accuracy:
 
 
 def accuracy_of(rows: Sequence[Compared]) -> Accuracy | None:
-    """The accuracy over rows; None of none."""
-    errors = [row.error_percent for row in rows]
+    """The accuracy over rows that are targets; None of none."""
+    errors = [row.error_percent for row in targets(rows)]
     if not errors:
         return None
     absolute = [abs(error) for error in errors]
     return Accuracy(len(errors), fmean(absolute), median(absolute), percentile(absolute, 90), fmean(errors))
+
+
+def targets(rows: Sequence[Compared]) -> list[Compared]:
+    """Rows of which an error is counted: the others are only shown beside."""
+    return [compared for compared in rows if compared.row.target]
 
 
 def percentile(values: Sequence[float], percent: float) -> float:
@@ -39,5 +44,5 @@ def percentile(values: Sequence[float], percent: float) -> float:
 
 
 def worst(rows: Sequence[Compared], count: int) -> list[Compared]:
-    """The rows that are farthest off, farthest first."""
-    return sorted(rows, key=lambda row: (-abs(row.error_percent), row.row.id))[:count]
+    """The targets that are farthest off, farthest first."""
+    return sorted(targets(rows), key=lambda row: (-abs(row.error_percent), row.row.id))[:count]

@@ -22,7 +22,7 @@ def attention_row(sample: AttentionSample, tokens: str, seq: int, context: int) 
     heads, kv_heads, head_dim = sample.heads, sample.kv_heads, sample.head_dim
     return Row(
         id=f"{sample.gpu} batch {sample.batch} {tokens} heads {heads}/{kv_heads} dim {head_dim}",
-        gpu=sample.gpu,
+        machine=sample.gpu,
         predict=partial(attention_call_us, sample.batch, seq, context, heads, kv_heads, head_dim),
         measured=sample.latency_us,
         unit="us",

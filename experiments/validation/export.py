@@ -19,13 +19,15 @@ def validation_json(validation: Validation) -> str:
 
 
 def row_record(compared: Compared) -> dict[str, object]:
-    """One row as JSON data."""
+    """One row as JSON data: a range as two numbers; what is no target says so, and what explains it."""
     row = compared.row
-    return {
+    record = {
         "family": row.family,
         "id": row.id,
         "predicted": compared.predicted,
-        "measured": row.measured,
+        "measured": row.measured if row.to is None else [row.measured, row.to],
         "unit": row.unit,
         "source": row.source,
     }
+    beside = {} if row.target else {"target": False}
+    return {**record, **beside, **({"explanation": compared.explanation} if compared.explanation else {})}

@@ -22,7 +22,7 @@ def flash_attention_rows(kernel: str, schedule: str) -> list[Row]:
     return [
         Row(
             id=figure.id,
-            gpu=GPU,
+            machine=GPU,
             predict=partial(
                 attention_tflops,
                 figure.count("batch"),

@@ -14,13 +14,13 @@ def sample(rows: Sequence[Row], most: int | None) -> list[Row]:
     if most is None:
         return list(rows)
     chosen: set[tuple[str, str, str]] = set()
-    for _, of_gpu in groupby(sorted(rows, key=lambda row: row.gpu), key=lambda row: row.gpu):
+    for _, of_gpu in groupby(sorted(rows, key=lambda row: row.machine), key=lambda row: row.machine):
         chosen.update(map(_key, sorted(of_gpu, key=_place)[:most]))
     return [row for row in rows if _key(row) in chosen]
 
 
 def _key(row: Row) -> tuple[str, str, str]:
-    return row.gpu, row.group, row.id
+    return row.machine, row.group, row.id
 
 
 def _place(row: Row) -> bytes:

@@ -57,9 +57,9 @@ def test_the_worst_rows_come_first_whichever_side_they_are_off() -> None:
 def test_a_sample_is_the_same_whatever_the_order() -> None:
     rows = [row(f"row {number}", gpu=gpu) for number in range(50) for gpu in ("a100_sxm", "h100_sxm")]
     first, again = sample(rows, 7), sample(rows[::-1], 7)
-    assert {(one.gpu, one.id) for one in first} == {(one.gpu, one.id) for one in again}
-    assert [one.gpu for one in first].count("a100_sxm") == 7
-    assert [one.gpu for one in first].count("h100_sxm") == 7
+    assert {(one.machine, one.id) for one in first} == {(one.machine, one.id) for one in again}
+    assert [one.machine for one in first].count("a100_sxm") == 7
+    assert [one.machine for one in first].count("h100_sxm") == 7
     assert first == [one for one in rows if one in first]
     assert {one.id for one in first} != {f"row {number}" for number in range(7)}
 

@@ -36,9 +36,9 @@ def family(name: str, pairs: list[tuple[float, float]], unit: str = "us", gpu: s
 def test_a_band_is_measured_over_predicted_time() -> None:
     # Measured 0 to 10 percent above the prediction: the 10th percentile is +1, the 90th +9.
     (own, pooled) = found_bands(Validation((family("gemm", [(100, 100 + n) for n in range(11)]),), ""))[::-1]
-    assert (own.gpu, own.part, own.families, own.rows) == ("h100_sxm", "gemm", ("gemm",), 11)
+    assert (own.machine, own.part, own.families, own.rows) == ("h100_sxm", "gemm", ("gemm",), 11)
     assert (own.low_percent, own.high_percent) == (1.0, 9.0)
-    assert pooled == replace(own, gpu=ANY)
+    assert pooled == replace(own, machine=ANY)
 
 
 def test_a_rate_that_is_too_low_is_a_time_that_is_too_long() -> None:
@@ -103,14 +103,14 @@ def test_a_megakernels_time_is_shared_out_by_what_its_operators_take_at_least() 
 
 def test_the_projects_file_is_what_the_command_writes(tmp_path: Path) -> None:
     known = known_bands()
-    assert {band.gpu for band in known} >= {"h100_sxm", "h200", "a100_sxm", "b200", ANY}
+    assert {band.machine for band in known} >= {"h100_sxm", "h200", "a100_sxm", "b200", ANY}
     assert all(band.low_percent <= band.high_percent and band.rows > 0 for band in known)
     file = tmp_path / "bands.yaml"
     result = CliRunner().invoke(cli, ["validate", "launch", "--write-bands", str(file)])
     assert result.exit_code == 0, result.output
     text = file.read_text()
     assert text.startswith("# Where measurements lie")
-    assert "{gpu: h200, part: launches, families: [launch], rows: 18, low_percent: " in text
+    assert "{machine: h200, part: launches, families: [launch], rows: 18, low_percent: " in text
 
 
 def test_a_file_of_no_bands_can_be_read() -> None:

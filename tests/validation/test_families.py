@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pickle
 from importlib import import_module
+from math import inf
 
 import pytest
 
 from experiments.families.gemm import PRODUCT, QUANTIZE_FIXED_US, QUANTIZE_SLOWDOWN, predicted_us
 from experiments.families.llama_decode_kernels import NODES, beside_us, part_ms
 from experiments.families.memory_bound import gbytes_per_s
+from experiments.sides import machine_names
 from experiments.validation.family import FAMILIES, family_names, rows_of
 from experiments.validation.flash_attention import attention_tflops
 from experiments.validation.graphs import attention, gemm, product, unmasked
@@ -17,7 +19,7 @@ from experiments.validation.llama import decode_plan, step_ms
 from experiments.validation.published import MEASURED, published
 from experiments.validation.replay import kernel_us, replayed_us
 from experiments.validation.tables import Tables
-from gpu_model import load_machine, lower, machine_names
+from gpu_model import load_machine, lower
 from patterns.count import graph_demand
 from patterns.plugin import data_files
 
@@ -28,11 +30,11 @@ H100 = load_machine("h100_sxm")
 def test_a_family_says_what_it_is_and_its_rows_are_whole(name: str) -> None:
     assert (import_module(f"{FAMILIES}.{name}").__doc__ or "").startswith(f"{name}: ")
     rows = rows_of(name, Tables())
-    assert len({(row.gpu, row.id) for row in rows}) == len(rows)
+    assert len({(row.machine, row.id) for row in rows}) == len(rows)
     for row in rows:
         assert row.family == name
-        assert row.gpu in machine_names()
-        assert row.measured > 0
+        assert row.machine in machine_names(row.side)
+        assert 0 < row.measured < (row.to or inf)
         assert row.unit
         assert row.source
         assert pickle.loads(pickle.dumps(row)).id == row.id

@@ -68,7 +68,7 @@ def test_the_page_has_the_figures_the_worst_rows_and_where_tables_are_from(folde
 
 def test_a_gpu_and_a_number_of_rows_are_kept_to(folder: Path) -> None:
     (found,) = validate(Question(("gemm",), gpus=("h100_sxm",), rows=1, folder=folder)).families
-    assert [one.row.gpu for one in found.compared] == ["h100_sxm"]
+    assert [one.row.machine for one in found.compared] == ["h100_sxm"]
     assert found.there == 2
 
 
