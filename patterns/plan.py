@@ -117,6 +117,11 @@ class Rates:
         """Achievable rate by resource."""
         return dict(self.achievable)
 
+    @property
+    def off_chip(self) -> Resource:
+        """What a graph's off-chip bytes are of: HBM, or DDR on a machine that has no HBM."""
+        return "hbm_bytes" if "hbm_bytes" in self.peak_by_resource else "ddr_bytes"
+
 
 @dataclass(frozen=True)
 class Refusal:

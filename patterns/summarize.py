@@ -81,14 +81,17 @@ def summarize(execution: Execution) -> Report:
     )
 
 
-def compulsory_work(graph: Graph) -> Amounts:
-    """What a run of the graph must do on any machine: work that is needed, and every byte that must cross once."""
+def compulsory_work(graph: Graph, off_chip: Resource = "hbm_bytes") -> Amounts:
+    """What a run of the graph must do on any machine: work that is needed, and every byte that must cross once.
+
+    off_chip: the memory that it crosses to.
+    """
     demand = needed_demand(graph)
     return (
         ("matrix_flops", demand.matrix_flops),
         ("vector_ops", demand.vector_ops),
         ("special_ops", demand.special_ops),
-        ("hbm_bytes", compulsory(graph).total_bytes),
+        (off_chip, compulsory(graph).total_bytes),
         ("network_bytes", demand.network_bytes),
     )
 
@@ -104,8 +107,9 @@ def picoseconds(work: Amounts, rates: Mapping[str, float]) -> dict[str, Fraction
 
 def _bound(plan: Plan) -> tuple[str, int]:
     """The resource that takes longest for the graph's compulsory work at the datasheet's rates, and how long."""
-    work = dict(compulsory_work(plan.graph))
-    work["hbm_bytes"] = max(0, work["hbm_bytes"] - plan.kept_bytes)
+    off_chip = plan.rates.off_chip
+    work = dict(compulsory_work(plan.graph, off_chip))
+    work[off_chip] = max(0, work[off_chip] - plan.kept_bytes)
     times = picoseconds(tuple(work.items()), plan.rates.peak_by_resource)
     limiter = max(times, key=lambda resource: times[resource], default="")
     return limiter, int(times.get(limiter, 0))

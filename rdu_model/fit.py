@@ -23,18 +23,22 @@ def check_sockets(machine: Machine, members: int) -> None:
 
 
 def check_hbm(graph: Graph, machine: Machine, members: int) -> None:
-    """Raises DoesNotFit if a socket's weights, states, inputs and outputs exceed its HBM. DDR is not streamed from."""
+    """Raises DoesNotFit if a socket's weights, states, inputs and outputs exceed the memory that calls stream from.
+
+    That is its HBM, or its DDR if it has nothing else.
+    """
     weights, states, exchanged = parameter_bytes(graph), state_capacity_bytes(graph), exchanged_bytes(graph)
     needed = weights + states + exchanged
-    if needed <= machine.hbm_bytes:
+    memory, room = ("HBM", machine.hbm_bytes) if machine.hbm_bytes else ("DDR", machine.ddr_bytes)
+    if needed <= room:
         return
-    least = -(-needed * members // machine.hbm_bytes)
+    least = -(-needed * members // room)
     would_do = f"{least} sockets would do by size" if least <= machine.sockets else f"{least} sockets would be needed"
-    ddr = "; its DDR would hold them, but calls stream from HBM only" if needed <= machine.ddr_bytes else ""
+    ddr = "; its DDR would hold them, but calls stream from HBM only" if room < needed <= machine.ddr_bytes else ""
     raise DoesNotFit(
         f"graph {graph.name!r} on {members} x {machine.name}",
-        "bytes of HBM per socket",
+        f"bytes of {memory} per socket",
         needed,
-        machine.hbm_bytes,
+        room,
         f"weights {weights:,}, states {states:,}, inputs and outputs {exchanged:,}; {would_do}{ddr}",
     )

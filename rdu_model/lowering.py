@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from patterns.graph import Graph
 from patterns.pipeline.bounds import counters_of
-from patterns.plan import Call, Plan, Rates
+from patterns.plan import Call, Plan, Rates, Resource
 from patterns.room import no_room
 from patterns.units import exact
 from rdu_model.compilation import Choices, compile_graph, compile_metapipe
@@ -86,24 +86,27 @@ def _call(section: Section, reason: str, machine: Machine, block_count: int) -> 
 
 
 def rates(machine: Machine) -> Rates:
-    """What one socket can do in a second: by data sheet, and with the PCUs and the HBM bandwidth that can be had."""
+    """What one socket can do in a second: by data sheet, and with the PCUs and the bandwidth that can be had.
+
+    A machine without HBM has no rate for it: its calls stream from DDR.
+    """
     lanes = machine.pcus * machine.pcu_lanes * machine.clock_hz
     usable = usable_pcus(machine) * machine.clock_hz
-    return Rates(
-        peak=(
-            ("matrix_flops", float(machine.peak_flops_per_s)),
-            ("vector_ops", float(lanes * machine.pcu_stages)),
-            ("special_ops", float(lanes)),
-            ("hbm_bytes", float(machine.hbm_bytes_per_s)),
-            ("ddr_bytes", float(machine.ddr_bytes_per_s)),
-            ("network_bytes", float(machine.link_bytes_per_s)),
-        ),
-        achievable=(
-            ("matrix_flops", float(2 * usable * macs_per_pcu(machine))),
-            ("vector_ops", float(usable * machine.pcu_lanes * machine.pcu_stages)),
-            ("special_ops", float(usable * machine.pcu_lanes)),
-            ("hbm_bytes", float(machine.hbm_bytes_per_s * exact(machine.hbm_efficiency))),
-            ("ddr_bytes", float(machine.ddr_bytes_per_s)),
-            ("network_bytes", float(machine.link_bytes_per_s)),
-        ),
+    hbm, ddr = machine.hbm_bytes_per_s if machine.hbm_bytes else 0, machine.ddr_bytes_per_s
+    peak: tuple[tuple[Resource, float], ...] = (
+        ("matrix_flops", float(machine.peak_flops_per_s)),
+        ("vector_ops", float(lanes * machine.pcu_stages)),
+        ("special_ops", float(lanes)),
+        ("hbm_bytes", float(hbm)),
+        ("ddr_bytes", float(ddr)),
+        ("network_bytes", float(machine.link_bytes_per_s)),
     )
+    achievable: tuple[tuple[Resource, float], ...] = (
+        ("matrix_flops", float(2 * usable * macs_per_pcu(machine))),
+        ("vector_ops", float(usable * machine.pcu_lanes * machine.pcu_stages)),
+        ("special_ops", float(usable * machine.pcu_lanes)),
+        ("hbm_bytes", float(hbm * exact(machine.hbm_efficiency))),
+        ("ddr_bytes", float(ddr * exact(machine.ddr_efficiency))),
+        ("network_bytes", float(machine.link_bytes_per_s)),
+    )
+    return Rates(tuple(pair for pair in peak if pair[1]), tuple(pair for pair in achievable if pair[1]))

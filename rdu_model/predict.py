@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from rdu_model.ask import Asked
+from rdu_model.homes import first_memory
 from rdu_model.machine import Machine, Pace, hbm_pace, usable_pcus
 from rdu_model.nests import Nest
 from rdu_model.price import cycles, grid
@@ -182,7 +183,7 @@ def _loop(of: Sketch, body: tuple[int, int, int, int], trips: int) -> int:
     """A stream's two slots must cover the memory's latency: with less bytes a step, latency is what it takes."""
     fill, slowest, direct, moved = body
     pace = of.pace
-    least = -(-of.machine.hbm_latency_cycles // 2) if direct else 0
+    least = -(-first_memory(of.machine).latency_cycles // 2) if direct else 0
     return pace.cycles_for(direct) + fill + (trips - 1) * max(slowest, pace.cycles_for(moved), least)
 
 
