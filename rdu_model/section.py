@@ -34,6 +34,11 @@ class Section:
     placed: Placed | None = None
 
     @property
+    def name(self) -> str:
+        """Name of its metapipe, and of its call."""
+        return self.flow.metapipe.name
+
+    @property
     def pmus(self) -> int:
         """PMUs of all buffers."""
         return sum(buffer.pmus for buffer in self.buffers) + self.carried_pmus

@@ -1,0 +1,186 @@
+"""A section in the words of the data-centric language: METAPIPE, LOAD_TILE, MAT_MUL, BUFFER, STORE_TILE."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property, singledispatch
+from math import ceil
+
+from patterns.graph import Node
+from rdu_model.buffers import CARRY_SLOTS, Buffer
+from rdu_model.compile_stage import Lines
+from rdu_model.flow import cut_sizes
+from rdu_model.lanes import memory_for
+from rdu_model.pipe import ITERATION, Carry, Item, Leaf, Load, Pipe, Reorder, Stage, Store, placed, reads_of, steps
+from rdu_model.section import Section
+
+INDENT = "    "
+# Notes stand here; those of longer statements behind them.
+NOTE_COLUMN = 44
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A line of a program. depth: metapipes around it. about: the leaf, or the link of a buffer ('' for a brace)."""
+
+    depth: int
+    text: str
+    about: Leaf | Buffer | Carry | Pipe | None = None
+
+
+@dataclass(frozen=True)
+class Words:
+    """A section being put into words."""
+
+    section: Section
+
+    @cached_property
+    def tiles(self) -> Mapping[str, str]:
+        """What each item's tile is called."""
+        found = {}
+        for item in placed(self.section.flow.metapipe.body):
+            leaf = item.leaf
+            found[leaf.name] = f"{leaf.name.removeprefix('load ').replace(' ', '_')}_tile"
+            if not isinstance(leaf, Load):
+                found[leaf.name] = leaf.name
+        return found
+
+    @cached_property
+    def nodes(self) -> Mapping[str, Node]:
+        """The nodes of the block by name."""
+        return {node.name: node for node in self.section.flow.metapipe.of_block.nodes}
+
+    def shape(self, tensor: str, path: tuple[Pipe, ...]) -> str:
+        """Extents of the tile that a step of these pipes has of a tensor: '256 x 4096'."""
+        metapipe = self.section.flow.metapipe
+        sizes = cut_sizes(metapipe.sizes, path)
+        return " x ".join(str(sizes[dim]) for dim in metapipe.graph.tensor_named[tensor].dims) or "1"
+
+
+def statements(section: Section) -> tuple[Statement, ...]:
+    """The program of a section, from the outermost metapipe in."""
+    return tuple(_body(Words(section), section.flow.metapipe.body, ()))
+
+
+def _body(words: Words, body: tuple[Item, ...], path: tuple[Pipe, ...]) -> Iterator[Statement]:
+    depth = len(path)
+    for item in _loads_first(body):
+        if isinstance(item, Pipe):
+            yield Statement(depth, f"METAPIPE({_count(words, item)}) {{", item)
+            yield from _body(words, item.body, (*path, item))
+            yield Statement(depth, "}" + (" DRAIN" if item.drain else ""))
+            inside = {found.name for found in placed(item.body)}
+        else:
+            yield Statement(depth, _text(item, words, path), item)
+            inside = {item.name}
+        for buffer in words.section.buffers:
+            if buffer.link.level == depth and buffer.link.source in inside:
+                text = f"BUFFER({words.tiles[buffer.link.source]}, slots={buffer.slots})"
+                yield Statement(depth, text, buffer)
+        if isinstance(item, Pipe) and item.dim == ITERATION:
+            for carry in words.section.flow.metapipe.carries:
+                text = f"CARRY({words.tiles[carry.source]} to the next execution, slots={CARRY_SLOTS})"
+                yield Statement(depth, text, carry)
+
+
+def _loads_first(body: tuple[Item, ...]) -> list[Item]:
+    """The items of a body in an order in which what is read is there: streams stand before what reads them."""
+    found: list[Item] = []
+    waiting = {item.name: item for item in body if isinstance(item, Load)}
+    for item in body:
+        if item not in found:
+            inside = [item] if not isinstance(item, Pipe) else [leaf.leaf for leaf in placed(item.body)]
+            needed = dict.fromkeys(source for leaf in inside for source in reads_of(leaf) if source in waiting)
+            found += [waiting[name] for name in needed if waiting[name] not in found and waiting[name] is not item]
+            found.append(item)
+    return found
+
+
+def _count(words: Words, pipe: Pipe) -> str:
+    """The number of steps: 'rows/256', in brackets where the last step is smaller."""
+    whole = words.section.flow.metapipe.sizes[pipe.dim]
+    if pipe.dim == ITERATION:
+        return f"{whole} executions"
+    return f"{pipe.dim}/{pipe.extent}" if whole % pipe.extent == 0 else f"ceil({pipe.dim}/{pipe.extent})"
+
+
+def steps_text(section: Section, pipe: Pipe) -> str:
+    """How many steps a metapipe has, and the smaller last one."""
+    whole = section.flow.metapipe.sizes[pipe.dim]
+    number, rest = steps(pipe, whole), whole % pipe.extent
+    if pipe.dim == ITERATION:
+        return f"of {section.flow.metapipe.block}"
+    return f"{number:,} steps" + (f", the last of {rest:,}" if rest else "")
+
+
+@singledispatch
+def _text(leaf: Leaf, words: Words, path: tuple[Pipe, ...]) -> str:
+    raise TypeError(leaf)
+
+
+@_text.register
+def _(leaf: Load, words: Words, path: tuple[Pipe, ...]) -> str:
+    rows = row_par(words.section, leaf)
+    part = "part of " if is_part(words.section, leaf) else ""
+    given = [leaf.tensor, part + words.shape(leaf.tensor, path), f"row_par={rows}"]
+    if leaf.after:
+        given.append(f"at={words.tiles[leaf.after]}")
+    return f"{words.tiles[leaf.name]} = LOAD_TILE({', '.join(given)})"
+
+
+@_text.register
+def _(leaf: Stage, words: Words, path: tuple[Pipe, ...]) -> str:
+    node = words.nodes[leaf.name]
+    reads = []
+    for tensor, sources in zip(node.reads, leaf.sources, strict=True):
+        reads.append(" over ".join(words.tiles[source] for source in sources) if sources else f"in {tensor}")
+    return f"{leaf.name} = {_pattern(words, node, reads)}"
+
+
+@_text.register
+def _(leaf: Reorder, words: Words, path: tuple[Pipe, ...]) -> str:
+    return f"{leaf.name} = {_pattern(words, words.nodes[leaf.name], [words.tiles[leaf.source]])}"
+
+
+@_text.register
+def _(leaf: Store, words: Words, path: tuple[Pipe, ...]) -> str:
+    return f"STORE_TILE({leaf.tensor}, {words.tiles[leaf.source]})"
+
+
+def _pattern(words: Words, node: Node, reads: list[str]) -> str:
+    """A node as the language calls it: its pattern, what it reads, and how."""
+    contracts = "contracts" in words.section.flow.asked[node.name].kind.TRAITS
+    name = "MAT_MUL" if contracts else node.kind.upper()
+    given = [*([node.fn] if node.fn else []), *reads]
+    given += [f"over={' '.join(node.over)}"] if node.over and not contracts else []
+    given += [f"along={node.along}"] if node.along else []
+    given += [f"{key}={value}" for key, value in node.arguments]
+    return f"{name}({', '.join(given)})"
+
+
+def row_par(section: Section, load: Load) -> int:
+    """Rows that a stream loads in parallel: as it is written, else as many as its memory can feed."""
+    pace = memory_for(section, load.tensor).pace
+    return load.row_par or ceil(pace.amount / (pace.cycles * section.machine.agcu_bytes_per_cycle))
+
+
+def is_part(section: Section, load: Load) -> bool:
+    """Whether a stream brings only a part of its tile: a slice, or rows that are looked up."""
+    flow = section.flow
+    return all(flow.asked[reader].takes_part(number) for reader, number in flow.streams[load.name])
+
+
+def size_text(num_bytes: int) -> str:
+    """Bytes in the unit that suits, as PMUs are measured: '512 B', '2 MiB'."""
+    for unit, size in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
+        if num_bytes >= size:
+            return f"{num_bytes / size:.4g} {unit}"
+    return f"{num_bytes} B"
+
+
+def in_columns(lines: Iterable[tuple[int, str, str]]) -> Lines:
+    """(depth, statement, note) as lines, notes below one another behind a '#'."""
+    texts = [(INDENT * depth + text, note) for depth, text, note in lines]
+    width = min(NOTE_COLUMN, max((len(text) for text, note in texts if note), default=0))
+    return Lines(tuple(f"{text:<{width}}  # {note}" if note else text for text, note in texts))
