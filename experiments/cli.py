@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from patterns.errors import UserError
+from patterns.errors import UnknownName, UserError
 from patterns.plugin import load_module, modules
 
 COMMANDS = "experiments.commands"
@@ -29,6 +29,15 @@ class CommandFolder(click.Group):
             return None
         found = load_module(COMMANDS, cmd_name, "command").command
         return found if isinstance(found, click.Command) else None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that the first argument names. Raises UnknownName, with the nearest there is."""
+        known = self.list_commands(ctx)
+        if args and args[0] not in known and not args[0].startswith("-"):
+            raise UnknownName("command", args[0], known)
+        return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> object:
         """Run the command; a UserError becomes its message and exit status 2."""

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from functools import reduce
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from experiments.request import GPU, RDU, Request
 
+ARTICLES = {"gpu": "a", "rdu": "an"}
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
@@ -112,6 +114,32 @@ mapping_options = stacked(
         help="Fix what would be chosen: loader, warpgroups, tile_m, splits, cluster, dma_warps, l2_keep ....",
     ),
 )
+
+# Of these options, by the name of its value, those that say something to one family only.
+MAPPING_OF: Mapping[str, tuple[str, ...]] = {
+    "gpu": ("launch", "schedule", "stages", "fixed"),
+    "rdu": ("orchestration", "placement", "collectives", "seed"),
+}
+
+
+def given(ctx: click.Context, names: Iterable[str]) -> list[str]:
+    """The options, as they are written, of those that the command line gives."""
+    wanted = set(names)
+    return [
+        param.opts[0]
+        for param in ctx.command.params
+        if param.name in wanted and ctx.get_parameter_source(param.name) is ParameterSource.COMMANDLINE
+    ]
+
+
+def need_of_family(ctx: click.Context, family: str, machine: str) -> None:
+    """Raises click.UsageError for options that say nothing to a machine of this family."""
+    for other, names in MAPPING_OF.items():
+        if other != family and (found := given(ctx, names)):
+            verb = "is" if len(found) == 1 else "are"
+            raise click.UsageError(
+                f"{', '.join(found)} {verb} for {other.upper()}s, and {machine} is {ARTICLES[family]} {family.upper()}"
+            )
 
 
 def request_of(values: dict[str, Any]) -> Request:

@@ -1,4 +1,4 @@
-"""The stages of the compile flow, one at a time: what each made of a graph, as text and tables. They are files in stages/.
+"""The stages of the compile flow: what each made of a graph, as text and tables. They are files in stages/.
 
 tiling -> parallelize -> metapipe -> sections -> place -> route -> listing.
 """
@@ -40,9 +40,10 @@ Shown = str | Lines | Rows
 
 
 class CompileStage(Protocol):
-    """The names that a file in stages/ has. RANK: its place in the flow."""
+    """The names that a file in stages/ has. RANK: its place in the flow. PLACED: it shows sections that are placed."""
 
     RANK: int
+    PLACED: bool
 
     def show(self, compilation: Compilation, chosen: tuple[Compiled, ...]) -> tuple[Shown, ...]:
         """What the stage made of the chosen sections of a compilation, in their order."""
@@ -55,7 +56,7 @@ def stage_names() -> tuple[str, ...]:
 
 def stage_named(name: str) -> CompileStage:
     """The stage `name`. Raises UnknownName."""
-    return cast(CompileStage, load_module(PACKAGE, name, "stage of the RDU's compile flow"))
+    return cast(CompileStage, load_module(PACKAGE, name, "compile stage"))
 
 
 def title(compiled: Compiled) -> str:

@@ -6,10 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from experiments.options import mapping_options, number, request_of, workload_options
+from experiments.options import (
+    MAPPING_OF,
+    given,
+    mapping_options,
+    need_of_family,
+    number,
+    request_of,
+    workload_options,
+)
 
 if TYPE_CHECKING:
     from experiments.request import Request
+    from experiments.sides import Side
     from experiments.text.page import Part
 
 
@@ -30,25 +39,64 @@ if TYPE_CHECKING:
     help="Draw this many cycles of the call, 0 for all.  [default: the first periods]",
 )
 @number("--cells", 1, default=72, show_default=True, help="Characters of the time line.")
-def command(call_name: str, cycles: int | None, cells: int, mode: str | None, members: int, **values: Any) -> None:
+@click.option(
+    "--stage",
+    metavar="STAGE",
+    help="Show what one stage of an RDU's compile flow made: tiling, parallelize, metapipe, sections, place, route or"
+    " listing.",
+)
+@click.pass_context
+def command(
+    ctx: click.Context, /, call_name: str, mode: str | None, members: int, stage: str | None, **values: Any
+) -> None:
     """Show the graph of WORKLOAD: its nodes, their operations and bytes.
 
     With a machine, show its plan: every call, the reason for it, and what was refused. With a CALL of that plan, or
-    where it has one call only, show that call as pseudo-code and what its units do over time.
+    where it has one call only, show that call as pseudo-code and what its units do over time. With a --stage, show what
+    one stage of the compile flow made of all calls, or of CALL.
     """
     from experiments.text.page import show_page
 
     asked = [(option, values.pop(option)) for option in ("machine", "gpu", "rdu")]
     named = [(option, name) for option, name in asked if name is not None]
+    drawing = values.pop("cycles"), values.pop("cells")
     if len(named) > 1:
         raise click.UsageError("one machine is shown at a time: give one of --machine, --gpu, --rdu")
-    if not named and (call_name or mode):
-        raise click.UsageError("a CALL and --policy are of a plan: name a --machine")
     request = request_of(values)
-    if named:
-        show_page(plan_page(request, *named[0], mode or "", members, call_name, (cycles, cells)))
-    else:
+    if not named:
+        need_no_plan(ctx)
         show_page(graph_page(request, members))
+        return
+    side = side_of(request, *named[0], mode or "", members)
+    need_of_family(ctx, side.family, side.machine)
+    if stage is None:
+        show_page(plan_page(request, side, call_name, drawing))
+    else:
+        need_no_drawing(ctx)
+        show_page(stage_page(request, side, call_name, stage))
+
+
+def need_no_plan(ctx: click.Context) -> None:
+    """Raises UsageError for what only a plan has. A graph has none of it."""
+    if given(ctx, ("call_name", "mode")):
+        raise click.UsageError("a CALL and --policy are of a plan: name a --machine")
+    if given(ctx, ("stage",)):
+        raise click.UsageError("a --stage is of an RDU's compile flow: name an --rdu")
+    if names := given(ctx, ("cycles", "cells", *(name for of in MAPPING_OF.values() for name in of))):
+        raise click.UsageError(f"{', '.join(names)} say how a machine runs a graph: name a --machine")
+
+
+def need_no_drawing(ctx: click.Context) -> None:
+    """Raises UsageError for what draws a time line, where none is drawn."""
+    if names := given(ctx, ("cycles", "cells")):
+        raise click.UsageError(f"{', '.join(names)} draw the time line of a call: leave --stage out")
+
+
+def side_of(request: Request, option: str, machine: str, mode: str, members: int) -> Side:
+    """The machine, named by the option of its family or by `machine`. Raises UserErrors."""
+    from experiments.sides import MODELS, side_on
+
+    return side_on(request, [family for family in MODELS if option in (family, "machine")], machine, mode, members)
 
 
 def graph_page(request: Request, members: int) -> list[Part]:
@@ -60,24 +108,25 @@ def graph_page(request: Request, members: int) -> list[Part]:
     return graph_parts(read_graph(request, members, settle(request, ())))
 
 
-def plan_page(
-    request: Request,
-    option: str,
-    machine: str,
-    mode: str,
-    members: int,
-    call_name: str,
-    drawing: tuple[int | None, int],
-) -> list[Part]:
-    """The plan on a machine, named by the option of its family or by `machine`; or one call of it."""
+def plan_page(request: Request, side: Side, call_name: str, drawing: tuple[int | None, int]) -> list[Part]:
+    """The plan on a machine; or one call of it."""
     from experiments.compare import executions, read_graph
     from experiments.settings import settle
-    from experiments.sides import MODELS, side_on
     from experiments.text.plan import call_named, call_parts, plan_parts
 
-    side = side_on(request, [family for family in MODELS if option in (family, "machine")], machine, mode, members)
     settings = settle(request, (side,))
-    execution = executions(read_graph(request, members, settings), side, settings)[0]
+    execution = executions(read_graph(request, side.members, settings), side, settings)[0]
     name = call_named(execution, call_name)
     parts = call_parts(execution, name, *drawing) if name else []
     return parts if call_name else [*plan_parts(execution), *parts]
+
+
+def stage_page(request: Request, side: Side, call_name: str, stage: str) -> list[Part]:
+    """What a stage of the compile flow made of a graph, or of one call."""
+    from experiments.compare import read_graph
+    from experiments.settings import settle
+    from experiments.stage import shown_stage
+    from experiments.text.stage import stage_parts
+
+    settings = settle(request, (side,))
+    return stage_parts(shown_stage(read_graph(request, side.members, settings), side, settings, stage, call_name))

@@ -14,6 +14,7 @@ from rdu_model.section import Section
 from rdu_model.vocabulary import in_columns, size_text, statements, steps_text
 
 RANK = 3
+PLACED = False
 
 LEGEND = """\
   LOAD_TILE   a stream from off-chip memory into PMUs, row_par rows at a time; # of a step
@@ -32,7 +33,9 @@ def show(compilation: Compilation, chosen: tuple[Compiled, ...]) -> tuple[Shown,
 
 def program(section: Section) -> Lines:
     """The statements of a section, each with what it takes."""
-    return in_columns((statement.depth, statement.text, _note(statement.about, section)) for statement in statements(section))
+    return in_columns(
+        (statement.depth, statement.text, _note(statement.about, section)) for statement in statements(section)
+    )
 
 
 def _note(about: Leaf | Buffer | Carry | Pipe | None, section: Section) -> str:

@@ -16,6 +16,7 @@ from rdu_model.price import issued_flops, spread
 from rdu_model.section import Section
 
 RANK = 2
+PLACED = False
 
 CLASSES = {"matrix": "systolic", "vector": "SIMD", "network": "links", "memory": "none"}
 LEGEND = """\

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from patterns.plural import number_of
+from rdu_model.ask import Asked
 from rdu_model.buffers import load_bytes
 from rdu_model.compilation import Compilation, Compiled
 from rdu_model.compile_stage import Rows, Shown
@@ -13,11 +14,12 @@ from rdu_model.machine import usable_pcus
 from rdu_model.pipe import Load
 
 RANK = 4
+PLACED = False
 
 
 @dataclass(frozen=True)
 class Crossing:
-    """A tensor that one section makes and another loads, in one execution of each. what: its name where it is read."""
+    """A tensor that one section makes and another loads, in one call of each. what: its name where it is read."""
 
     tensor: str
     maker: str
@@ -44,7 +46,7 @@ def _shown(compilation: Compilation, chosen: tuple[Compiled, ...]) -> Iterator[S
     names = {compiled.section.name for compiled in chosen}
     found = [one for one in crossings(compilation) if names & {one.maker, one.reader}]
     if found:
-        yield "What crosses from a section to another, through off-chip memory, in one execution:"
+        yield "What crosses from a section to another, through off-chip memory, in one call of each:"
         rows = ((one.tensor, one.maker, one.reader, one.what, one.written_bytes, one.read_bytes) for one in found)
         yield Rows(("tensor", "made in", "read in", "as", "bytes\nwritten", "bytes\nread"), tuple(rows))
     yield "Why each ends where it does:\n" + "\n".join(f"  {c.section.name}  {why(c)}" for c in chosen)
@@ -84,8 +86,15 @@ def crossings(compilation: Compilation) -> Iterator[Crossing]:
             for made, what in _made_as(compiled, tensor):
                 if made in makers:
                     maker, asked = makers[made]
-                    written = asked.touched(maker.section.flow.metapipe.graph.sizes)[1]
+                    written = _stored_bytes(maker, asked)
                     yield Crossing(made, maker.section.name, compiled.section.name, what, written, moved)
+
+
+def _stored_bytes(maker: Compiled, asked: Asked) -> int:
+    """Bytes of a result that one call writes: of each execution, or of the last where the next has it from this one."""
+    metapipe = maker.section.flow.metapipe
+    handed_on = any(carry.tensor == asked.node.writes for carry in metapipe.carries)
+    return asked.touched(metapipe.graph.sizes)[1] * (1 if handed_on else metapipe.iterations)
 
 
 def _made_as(compiled: Compiled, tensor: str) -> Iterator[tuple[str, str]]:
@@ -100,11 +109,11 @@ def _made_as(compiled: Compiled, tensor: str) -> Iterator[tuple[str, str]]:
 
 
 def _loaded(compiled: Compiled) -> Mapping[str, int]:
-    """Bytes that the streams of a section bring in one execution, by tensor."""
+    """Bytes that the streams of a section bring in one call, by tensor."""
     flow = compiled.section.flow
     found: dict[str, int] = {}
     for name, place in flow.leaves.items():
         if isinstance(place.leaf, Load):
-            moved = load_bytes(flow, name, flow.sizes_at(name)) * flow.tiles_of(name) // flow.metapipe.iterations
+            moved = load_bytes(flow, name, flow.sizes_at(name)) * flow.tiles_of(name)
             found[place.leaf.tensor] = found.get(place.leaf.tensor, 0) + moved
     return found

@@ -6,10 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from patterns.axes import union
-from patterns.plural import number_of
 from rdu_model.ask import relation
 from rdu_model.compilation import Compilation, Compiled
-from rdu_model.compile_stage import Lines, Rows, Shown, title
+from rdu_model.compile_stage import Cell, Lines, Rows, Shown, title
 from rdu_model.nests import DEEPEST, WORTH, Nest
 from rdu_model.pipe import ITERATION, Item, Leaf, Pipe, Reorder, Stage, placed, steps
 from rdu_model.predict import Shape, Sketch, all_nests, predict
@@ -18,6 +17,7 @@ from rdu_model.tiling import NEARLY, shape_section
 from rdu_model.vocabulary import INDENT, steps_text
 
 RANK = 1
+PLACED = False
 
 LEGEND = f"""\
 Predicted cycles of one execution with other tiles of one loop, those of the others as they are. Of all within \
@@ -116,7 +116,7 @@ def _nodes(nest: Nest) -> tuple[str, ...]:
 def _alternatives(of: Sketch, loops: tuple[Loop, ...], section: Section) -> Rows:
     """Predicted cycles where one loop has another tile."""
     tiles = {loop.nest.key: loop.pipe.extent if loop.pipe else of.sizes[loop.nest.dim] for loop in loops}
-    rows = []
+    rows: list[tuple[Cell, ...]] = []
     for loop in loops:
         key, whole = loop.nest.key, of.sizes[loop.nest.dim]
         extents = (tiles[key], min(whole, 2 * tiles[key]), whole, -(-tiles[key] // 2))
