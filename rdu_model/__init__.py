@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from rdu_model.machine import Machine, load_machine, machine_names
     from rdu_model.metapipe import Metapipeline
     from rdu_model.orchestrate import mode_names
+    from rdu_model.perform import execute_metapipe, simulate_metapipe
 
 __all__ = [
     "Choices",
@@ -18,17 +19,20 @@ __all__ = [
     "Metapipeline",
     "compile_graph",
     "compile_metapipe",
+    "execute_metapipe",
     "load_machine",
     "lower",
     "lower_metapipe",
     "machine_names",
     "mode_names",
+    "simulate_metapipe",
 ]
 
 _HOME = {
     "Choices": "compilation",
     "compile_graph": "compilation",
     "compile_metapipe": "compilation",
+    "execute_metapipe": "perform",
     "Machine": "machine",
     "Metapipeline": "metapipe",
     "load_machine": "machine",
@@ -36,6 +40,7 @@ _HOME = {
     "lower_metapipe": "lowering",
     "machine_names": "machine",
     "mode_names": "orchestrate",
+    "simulate_metapipe": "perform",
 }
 
 

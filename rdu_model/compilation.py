@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 from patterns.errors import UnknownName
 from patterns.graph import Block, Graph
 from patterns.plan import Refusal
-from rdu_model.fit import check_hbm, check_sockets
+from rdu_model.fit import check_hbm, check_sockets, check_streams
 from rdu_model.machine import Machine
 from rdu_model.orchestrate import Intended, call_ps, launch_cost, mode_named
 from rdu_model.pipe import SOCKETS, Metapipe
 from rdu_model.section import Section
 from rdu_model.sections import Part, Piece, build, cut, spread_out
 from rdu_model.shortage import Shortage, Stop, refuse
+from rdu_model.written import check_written
 
 PLACEMENTS = ("estimate", "full")
 COLLECTIVES = ("overlapped", "separate")
@@ -89,8 +90,10 @@ def compile_graph(graph: Graph, machine: Machine, choices: Choices, members: int
 
 def compile_metapipe(metapipe: Metapipe, machine: Machine) -> Compiled:
     """A metapipe as it is written, on as many sockets as its all_reduces sum over. Raises DoesNotFit, UserError."""
+    check_written(metapipe)
     members = metapipe.graph.sizes.get(SOCKETS, 1)
     check_sockets(machine, members)
+    check_streams(metapipe, machine)
     section = spread_out(metapipe, machine, members)
     if isinstance(section, Shortage):
         raise refuse(metapipe.graph, section, f"in metapipe {metapipe.name!r} on {machine.name}")

@@ -6,6 +6,7 @@ from patterns.count import exchanged_bytes, parameter_bytes, state_capacity_byte
 from patterns.errors import DoesNotFit, UserError
 from patterns.graph import Graph
 from rdu_model.machine import Machine
+from rdu_model.pipe import Load, Metapipe, placed
 
 
 def check_sockets(machine: Machine, members: int) -> None:
@@ -42,3 +43,16 @@ def check_hbm(graph: Graph, machine: Machine, members: int) -> None:
         room,
         f"weights {weights:,}, states {states:,}, inputs and outputs {exchanged:,}; {would_do}{ddr}",
     )
+
+
+def check_streams(metapipe: Metapipe, machine: Machine) -> None:
+    """Raises DoesNotFit for a written load that asks for more row-parallel streams than there are AGCUs."""
+    for found in placed(metapipe.body):
+        if isinstance(found.leaf, Load) and found.leaf.row_par > machine.agcus:
+            raise DoesNotFit(
+                f"{found.name!r} of metapipe {metapipe.name!r} on {machine.name}",
+                "AGCUs, one for each row-parallel stream",
+                found.leaf.row_par,
+                machine.agcus,
+                f"row_par={machine.agcus} is the most",
+            )

@@ -13,173 +13,251 @@
     pipeline = p.build()
 
 Dims have names. A metapipe cuts the dim along which a tile loaded in it is smaller than its region; a tile that reaches
-over the end of its region is smaller in the last step.
+over the end of its region is smaller in the last step. What a stage makes may be read after its metapipe: it is whole
+then, and what the stage adds up is complete. Every name is unique; without one, a stage is named after what it does.
+Every method raises UserError for what cannot be.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from typing import Literal
 
 from patterns.errors import UserError
-from patterns.graph import Argument, Tensor
-from rdu_model.draft import Arguments, Draft
-from rdu_model.pipe import SOCKETS, Item, Load, Metapipe, Pipe, Reorder, Stage, Store
-from rdu_model.written import check_written
+from patterns.graph import Argument
+from patterns.kind import kind_named
+from rdu_model.draft import Arguments, Wanted
+from rdu_model.due import name_of, names_of, new_dims, whole
+from rdu_model.pipe import ITERATION, SOCKETS, Load, Metapipe, Reorder, Store
+from rdu_model.writing import OpenPipe, Region, Tile, Writing
 
-Region = Tensor
-
-
-@dataclass(frozen=True)
-class Tile:
-    """What an item makes in each step of the metapipes around it: a tile of `tensor`."""
-
-    item: str
-    tensor: str
-
-
-@dataclass
-class _Open:
-    """A metapipe that is being written; extent 0 until a tile says what it cuts."""
-
-    count: int
-    dim: str
-    extent: int = 0
+Change = Literal["set", "add", "max"]
 
 
 def steps_of(extent: int, tile: int) -> int:
     """Steps of `tile` points that cover `extent` points; the last may be smaller."""
-    return -(-extent // tile)
+    return -(-whole("steps_of: extent", extent) // whole("steps_of: tile", tile))
 
 
 class Metapipeline:
     """Writes one Metapipe; `build` gives it as frozen data."""
 
     def __init__(self, name: str) -> None:
-        self._name = name
-        self._draft = Draft()
-        self._pipes: list[_Open] = []
-        self._body: list[Item] = []
-        self._loads: set[str] = set()
-        self._depths: dict[str, int] = {}
+        self._name = name_of("Metapipeline", name)
+        self._at = Writing()
 
     def input_region(self, name: str, dims: str, shape: Sequence[int], dtype: str = "bf16") -> Region:
-        """An array to read. dims: their names, outermost first, with spaces between. Raises UserError."""
-        return self._draft.region(name, dims, shape, dtype, "input")
+        """An array to read. dims: their names, outermost first, with spaces between. An index has dtype int32."""
+        return self._at.draft.region(name, dims, shape, dtype, "input")
+
+    def weight_region(
+        self, name: str, dims: str, shape: Sequence[int], dtype: str = "bf16", *, each: bool = False
+    ) -> Region:
+        """An array to read whose streams may run ahead of their stages. each: another one in every iteration."""
+        return self._at.draft.region(name, dims, shape, dtype, "weight", self._name if each else "")
+
+    def state_region(
+        self, name: str, dims: str, shape: Sequence[int], dtype: str = "bf16", *, each: bool = False
+    ) -> Region:
+        """An array that stays from run to run, to read and to scatter into: a KV cache. each: one an iteration."""
+        return self._at.draft.region(name, dims, shape, dtype, "state", self._name if each else "")
 
     def output_region(self, name: str, dims: str, shape: Sequence[int], dtype: str = "bf16") -> Region:
-        """An array to write. Raises UserError."""
-        return self._draft.region(name, dims, shape, dtype, "output")
+        """An array to write."""
+        return self._at.draft.region(name, dims, shape, dtype, "output")
 
     @contextmanager
     def metapipe(self, count: int, over: str = "", *, drain: bool = False) -> Iterator[None]:
         """A pipe of `count` steps around what is written inside. over: the dim it cuts ('' to see from the tiles).
 
-        drain: the pipe is empty before the next step of the pipe around it. Raises UserError.
+        drain: the pipe is empty before the next step of the pipe around it.
         """
-        if count < 1:
-            raise UserError(f"metapipe of {count} steps: at least 1 is needed")
-        pipe = _Open(count, over)
-        around, self._body = self._body, []
-        self._pipes.append(pipe)
+        self._at.open.append(OpenPipe(whole("metapipe: steps", count), over, drain))
         yield
-        inside, self._body = self._body, around
-        self._pipes.pop()
-        if pipe.extent:
-            self._body.append(Pipe(pipe.dim, pipe.extent, tuple(inside), drain))
-        elif count == 1:
-            self._body += inside
+        self._at.close()
+
+    @contextmanager
+    def iterations(self, count: int) -> Iterator[None]:
+        """The outermost pipe, around all stages: `count` executions of them, which `carry` hands values on between."""
+        at = self._at
+        if at.open or at.iterations > 1 or any(not isinstance(item, Load) for item in at.body):
+            raise UserError("iterations are around all metapipes and stages; only loads stand before them")
+        at.iterations = whole("iterations", count)
+        at.open.append(OpenPipe(count, ITERATION, False, extent=int(count > 1)))
+        yield
+        at.close()
+        at.ended = count > 1
+
+    def load_tile(self, region: Region, shape: Sequence[int], row_par: int | None = 1, *, name: str = "") -> Tile:
+        """The tile of a region in each step, through `row_par` parallel AGCU streams (None: as many as keep up)."""
+        at = self._at
+        found = at.need_region("load_tile", region, "input", "weight", "state", "intermediate")
+        return at.load(f"load_tile of {found.name}", found, shape, row_par, name)
+
+    def gather(
+        self,
+        table: Region | Tile,
+        index: Tile,
+        along: str,
+        shape: Sequence[int] = (),
+        *,
+        outside: Literal["refuse", "zero"] = "refuse",
+        row_par: int | None = None,
+        name: str = "gather",
+    ) -> Tile:
+        """Rows of a table where an index says, along one of its dims. Of a region only these rows are loaded.
+
+        shape: the tile of a region's table, whole if not given. outside: what an index beyond the table gives.
+        """
+        at, what = self._at, name
+        where = at.need_tile(f"{what}: index", index)
+        if isinstance(table, Region):
+            found = at.need_region(what, table, "input", "weight", "state", "intermediate")
+            extents = tuple(shape) or tuple(at.draft.extents[dim] for dim in found.dims)
+            table = at.load(what, found, extents, row_par, "", where.item)
+        rows = at.need_tile(what, table)
+        arguments: Arguments = (("outside", outside),) if outside != "refuse" else ()
+        wanted = Wanted("gather", "", (rows.tensor, where.tensor), at.name("", name), (), arguments, along)
+        return at.stage(wanted, (rows, where))
+
+    def scatter(
+        self, into: Region | Tile, index: Tile, rows: Tile, along: str, fn: Change = "set", *, name: str = "scatter"
+    ) -> Tile:
+        """Write rows where an index says, along a dim: into a copy of a tile, or into a state's region.
+
+        Into a state, store_tile says where the rows leave, and gives the region by which the state is read from then
+        on. fn: what happens to what is there, and to rows with the same index: set (the last one stays), add, max.
+        """
+        at = self._at
+        where, new = at.need_tile(f"{name}: index", index), at.need_tile(f"{name}: rows", rows)
+        if isinstance(into, Region):
+            found = at.need_region(name, into, "state", "intermediate")
+            extents = tuple(at.draft.extents[dim] for dim in found.dims)
+            target = Tile("", found.name, ())
+            if fn != "set":
+                target = at.load(name, found, extents, None, "", where.item)
         else:
-            raise UserError(f"metapipe of {count} steps: no tile loaded in it is a part of its region")
+            target = at.need_tile(name, into)
+        reads = (target.tensor, where.tensor, new.tensor)
+        return at.stage(Wanted("scatter", fn, reads, at.name("", name), along=along), (target, where, new))
 
-    def load_tile(self, region: Region, shape: Sequence[int], row_par: int = 1) -> Tile:
-        """The tile of a region in each step, through `row_par` parallel AGCU streams. Raises UserError."""
-        if len(shape) != len(region.dims):
-            raise UserError(f"load_tile of {region.name}: a tile has {len(region.dims)} extents, found {tuple(shape)}")
-        if row_par < 1:
-            raise UserError(f"load_tile of {region.name}: row_par must be at least 1, is {row_par}")
-        for dim, extent in zip(region.dims, shape, strict=True):
-            self._cut(region.name, dim, extent)
-        number = sum(1 for name in self._loads if name.split(" ")[1] == region.name)
-        name = f"load {region.name}" + (f" {number + 1}" if number else "")
-        self._loads.add(name)
-        self._body.append(Load(name, region.name, row_par))
-        return Tile(name, region.name)
+    def mat_mul(
+        self, a: Tile, b: Tile, *, over: str = "", dims: str = "", dtype: str = "", pcus: int = 0, name: str = ""
+    ) -> Tile:
+        """Sums over the dims that both have. pcus: of the stage, 0 to have them allocated.
 
-    def mat_mul(self, a: Tile, b: Tile, *, pcus: int = 0, name: str = "mat_mul") -> Tile:
-        """Sums over the dim that both have. pcus: of the stage, 0 to have them allocated. Raises UserError."""
-        return self._stage("mm", "", (a, b), name, pcus)
+        over: the summed dims, where some that both have stay. dims, dtype: of the result, if they are to be others.
+        """
+        return self._stage("mm", "", (a, b), name, "mat_mul", pcus, over=over, dims=dims, dtype=dtype)
 
     def map(self, fn: str, x: Tile, *, pcus: int = 0, name: str = "", **arguments: Argument) -> Tile:
-        """A function of every element. Raises UserError."""
-        return self._stage("map", fn, (x,), name or fn, pcus, (), tuple(sorted(arguments.items())))
+        """A function of every element."""
+        dtype = str(arguments.pop("dtype", ""))
+        return self._stage("map", fn, (x,), name, fn, pcus, dtype=dtype, arguments=tuple(arguments.items()))
 
-    def zip(self, fn: str, *tiles: Tile, pcus: int = 0, name: str = "") -> Tile:
-        """A function of several tiles, broadcast by the names of dims. Raises UserError."""
-        return self._stage("zip", fn, tiles, name or fn, pcus)
+    def zip(self, fn: str, *tiles: Tile, dims: str = "", dtype: str = "", pcus: int = 0, name: str = "") -> Tile:
+        """A function of several tiles, broadcast by the names of dims. dims: where none of them has all (outer)."""
+        return self._stage("zip", fn, tiles, name, fn, pcus, dims=dims, dtype=dtype)
 
-    def reduce(self, fn: str, x: Tile, over: str, *, pcus: int = 0, name: str = "") -> Tile:
-        """A reduction over named dims. Raises UserError."""
-        return self._stage("reduce", fn, (x,), name or fn, pcus, tuple(over.split()))
+    def reduce(self, fn: str, x: Tile, over: str, *, dtype: str = "", pcus: int = 0, name: str = "") -> Tile:
+        """A reduction over named dims; over those that metapipes cut it adds up until they end."""
+        return self._stage("reduce", fn, (x,), name, fn, pcus, over=over, dtype=dtype)
 
-    def all_reduce(self, x: Tile, members: int, *, name: str = "all_reduce") -> Tile:
-        """The sum over `members` sockets, through their links. Raises UserError."""
-        if self._draft.extents.setdefault(SOCKETS, members) != members or members < 1:
-            raise UserError(f"{name}: {members} members, elsewhere {self._draft.extents[SOCKETS]}")
-        return self._stage("all_reduce", "", (x,), name, 0, along=SOCKETS)
+    def all_reduce(self, x: Tile, members: int, *, name: str = "") -> Tile:
+        """The sum over `members` sockets, through their links."""
+        what = name or "all_reduce"
+        sockets = self._at.draft.extents.setdefault(SOCKETS, whole(f"{what}: members", members))
+        if sockets != members:
+            raise UserError(f"{what}: {members} members, elsewhere {sockets}")
+        return self._stage("all_reduce", "", (x,), name, "all_reduce", 0, along=SOCKETS)
 
-    def buffer(self, x: Tile, order: str = "", *, depth: int = 0) -> Tile:
-        """The tile in its PMU buffer, read in another order of its dims if one is given.
+    def buffer(
+        self,
+        x: Tile,
+        order: str = "",
+        *,
+        depth: int | None = None,
+        pattern: str = "permute",
+        along: str = "",
+        to: Mapping[str, int] | None = None,
+        name: str = "",
+        **arguments: Argument,
+    ) -> Tile:
+        """The tile in its PMU buffer, read in another order of its dims if one is given, or in another pattern.
 
-        depth: tiles that it holds, 0 for as many as the distance to its last reader asks for. Raises UserError.
+        depth: tiles that it holds, as many as the distance to its last reader asks for if not given. pattern, along,
+        arguments: as kinds/buffer.py has them (roll, slice, split, merge); to: the dims that it makes, with extents.
         """
-        if depth < 0:
-            raise UserError(f"buffer of {x.item}: depth {depth}")
-        if depth:
-            self._depths[x.item] = depth
-        if not order:
+        at, what = self._at, name or "buffer"
+        x = at.need_tile(what, x)
+        if depth is not None:
+            root = at.roots.get(x.item, x.item)
+            depth = whole(f"buffer of {root}: depth", depth)
+            if at.depths.setdefault(root, depth) != depth:
+                raise UserError(f"buffer of {root}: depth {depth}, elsewhere {at.depths[root]}")
+        if not order and pattern == "permute":
             return x
-        node = self._draft.node("buffer", "permute", (x.tensor,), "buffer", (), (("order", order),))
-        self._body.append(Reorder(node.name, x.item))
-        return Tile(node.name, node.writes)
+        if order:
+            arguments["order"] = " ".join(names_of(f"{what}: order", order))
+        if to:
+            new = new_dims(what, to)
+            at.draft.dims(what, new)
+            arguments["to"] = " ".join(new)
+        wanted = Wanted("buffer", pattern, (x.tensor,), at.name(name, "buffer"), (), tuple(arguments.items()), along)
+        if len(x.sources) > 1:
+            return at.stage(wanted, (x,))
+        node = at.draft.node(wanted)
+        at.roots[node.name] = at.roots.get(x.item, x.item)
+        return at.make(Reorder(node.name, x.item), node.writes)
 
-    def store_tile(self, region: Region, tile: Tile) -> None:
-        """Write each step's tile to its place in a region. Raises UserError."""
-        if tile.item in self._loads:
-            tile = self.buffer(tile, " ".join(region.dims))
-        self._draft.store(tile.tensor, region.name)
-        self._body.append(Store(f"store {region.name}", region.name, tile.item))
+    def concat(self, *tiles: Tile, to: Mapping[str, int], along: str = "", name: str = "") -> Tile:
+        """Tiles one after another. along: the dim that all have, or each has a dim of its own; to: what it becomes."""
+        new = new_dims(name or "concat", to)
+        self._at.draft.dims(name or "concat", new)
+        return self._stage(
+            "buffer", "concat", tiles, name, "concat", 0, along=along, arguments=(("to", " ".join(new)),)
+        )
+
+    def store_tile(self, region: Region, tile: Tile) -> Region:
+        """Write each step's tile to its place in a region. Gives the region as it is then: of a state, to load from."""
+        at = self._at
+        if isinstance(tile, Tile) and tile.item in at.scattered:
+            return self._store_rows(region, tile)
+        to = at.need_region("store_tile", region, "output")
+        tile = at.need_tile(f"store_tile in {to.name}", tile)
+        if tile.item in at.loads:
+            tile = self.buffer(tile, " ".join(to.dims))
+        at.draft.store(tile.tensor, to.name)
+        at.place(Store(f"store {to.name}", to.name, tile.item))
+        return to
+
+    def _store_rows(self, region: Region, tile: Tile) -> Region:
+        at = self._at
+        state = at.need_region("store_tile", region, "state", "intermediate")
+        new = at.draft.tensors[at.need_tile("store_tile", tile, rows=True).tensor]
+        if new.shares not in (state.name, state.shares):
+            raise UserError(f"store_tile in {state.name}: {tile.item!r} scatters into {new.shares}")
+        at.place(Store(f"store {new.name}", new.name, tile.item))
+        at.writers[new.name] = tile.item
+        return new
+
+    def carry(self, before: Tile, result: Tile, into: Region | None = None) -> None:
+        """From the second iteration on, `before` is what `result` was in the one before. into: where the last leaves.
+
+        before: a whole input, loaded before the iterations.
+        """
+        at = self._at
+        first, last = at.need_tile("carry", before), at.need_tile("carry", result)
+        at.need_carried(first, last)
+        if into is not None:
+            at.draft.store(last.tensor, at.need_region("carry", into, "output").name)
+        at.draft.carried[first.tensor] = last.tensor
+        at.handed.append((first.item, first.tensor, last.item, into is not None))
 
     def build(self) -> Metapipe:
-        """What was written, frozen. Raises UserError, also if a stage reads what is not complete where it reads it."""
-        graph = self._draft.graph(self._name)
-        names = tuple(node.name for node in self._draft.nodes)
-        metapipe = Metapipe(self._name, graph, self._name, names, tuple(self._body), depths=tuple(self._depths.items()))
-        check_written(metapipe)
-        return metapipe
-
-    def _cut(self, region: str, dim: str, extent: int) -> None:
-        """Find the metapipe that cuts a dim into tiles of that extent. Raises UserError."""
-        whole = self._draft.extents[dim]
-        cutting = next((pipe for pipe in self._pipes if pipe.dim == dim and pipe.extent), None)
-        if cutting is not None:
-            if cutting.extent != min(extent, whole):
-                raise UserError(f"load_tile of {region}: {extent} of {dim!r}, but its metapipe cuts {cutting.extent}")
-            return
-        if not 1 <= extent < whole:
-            if extent < 1:
-                raise UserError(f"load_tile of {region}: {extent} of {dim!r}")
-            return
-        wanted = steps_of(whole, extent)
-        open_pipes = [pipe for pipe in reversed(self._pipes) if not pipe.extent and pipe.dim in ("", dim)]
-        found = next((pipe for pipe in open_pipes if pipe.count == wanted), None)
-        if found is None:
-            raise UserError(
-                f"load_tile of {region}: tiles of {extent} cover {dim!r} ({whole}) in {wanted} steps; "
-                f"the metapipes around it that cut nothing yet have {[pipe.count for pipe in open_pipes]}"
-            )
-        found.dim, found.extent = dim, extent
+        """What was written, frozen; checked for stages that read what is not complete where they read it."""
+        return self._at.frozen(self._name)
 
     def _stage(
         self,
@@ -187,11 +265,28 @@ class Metapipeline:
         fn: str,
         tiles: tuple[Tile, ...],
         name: str,
+        otherwise: str,
         pcus: int,
-        over: tuple[str, ...] = (),
-        arguments: Arguments = (),
+        *,
+        over: str = "",
+        dims: str = "",
+        dtype: str = "",
         along: str = "",
+        arguments: Arguments = (),
     ) -> Tile:
-        node = self._draft.node(kind, fn, tuple(tile.tensor for tile in tiles), name, over, arguments, along)
-        self._body.append(Stage(node.name, tuple((tile.item,) for tile in tiles), pcus))
-        return Tile(node.name, node.writes)
+        at, what = self._at, name or str(otherwise)
+        read = tuple(at.need_tile(what, tile) for tile in tiles)
+        if dtype and "dtype" in kind_named(kind).FUNCTIONS.get(fn, ()):
+            arguments, dtype = (*arguments, ("dtype", dtype)), ""
+        wanted = Wanted(
+            kind,
+            fn,
+            tuple(tile.tensor for tile in read),
+            at.name(name, str(otherwise)),
+            names_of(f"{what}: over", over),
+            arguments,
+            along,
+            names_of(f"{what}: dims", dims),
+            dtype,
+        )
+        return at.stage(wanted, read, whole(f"{what}: pcus", pcus, least=0))

@@ -213,7 +213,10 @@ def written(what: str) -> Metapipe:
         ("nothing cut", "metapipe of 2 steps: no tile loaded in it is a part of its region"),
         ("not complete", "store C reads mat_mul inside the metapipe over 'k', which mat_mul adds up over"),
         ("order of loops", "mat_mul adds up over 'k' around the metapipe over 'm': put 'k' inside"),
-        ("transposed", r"D is \[n, m\], the tile \[m, n\]; buffer\(tile, 'n m'\) gives that order"),
+        (
+            "transposed",
+            r"D: the region is \[n, m\], the tile \[m, n\]; buffer\(tile, 'n m'\) gives that order",
+        ),
         ("other tile", "128 of 'm', but its metapipe cuts 256"),
         ("reduced twice", "sum: A has no dim 'n' to reduce"),
         ("nothing stored", "nothing is stored in C"),

@@ -33,13 +33,13 @@ def cycles_of(metapipe: Metapipe) -> int:
     return simulate(program_of(metapipe)).total_cycles
 
 
-def chain(stages: tuple[int, ...], steps: int, depths: tuple[int, ...] = ()) -> Metapipe:
-    """Stages of so many cycles one after another; depths: of the buffer behind each, 0 for the rule."""
+def chain(stages: tuple[int, ...], steps: int, depths: tuple[int | None, ...] = ()) -> Metapipe:
+    """Stages of so many cycles one after another; depths: of the buffer behind each, None for the rule."""
     p = Metapipeline("chain")
     x, y = p.input_region("x", "t e", (steps, 36), "fp8"), p.output_region("y", "t e", (steps, 36), "fp8")
     with p.metapipe(steps):
         tile = p.load_tile(x, (1, 36))
-        for stage, depth in zip(stages, depths or (0,) * len(stages), strict=True):
+        for stage, depth in zip(stages, depths or (None,) * len(stages), strict=True):
             tile = p.buffer(p.map("neg", tile, pcus=PCUS[stage]), depth=depth)
         p.store_tile(y, tile)
     return p.build()
@@ -64,7 +64,7 @@ def test_deeper_buffers_do_not_help_a_stage_that_is_always_slower() -> None:
     assert cycles_of(chain((5, 9, 4), 16, (8, 8, 8))) == cycles_of(chain((5, 9, 4), 16))
 
 
-def skip(depth: int, steps: int = 30) -> Metapipe:
+def skip(depth: int | None, steps: int = 30) -> Metapipe:
     """x -> a -> b -> c -> (a + c), every stage 4 cycles: a's tile is needed again three stages later."""
     p = Metapipeline("skip")
     x, y = p.input_region("x", "t e", (steps, 36), "fp8"), p.output_region("y", "t e", (steps, 36), "fp8")
@@ -76,9 +76,9 @@ def skip(depth: int, steps: int = 30) -> Metapipe:
 
 
 def test_the_depth_of_a_skip_edge_is_its_distance_and_one() -> None:
-    depths = {link.name: link.depth for link in take_apart(skip(0)).links}
+    depths = {link.name: link.depth for link in take_apart(skip(None)).links}
     assert depths == {"load x": 2, "a": 4, "b": 2, "c": 2, "sum": 2}
-    assert cycles_of(skip(0)) == cycles_of(skip(4)) == 1 + 4 * 4 + 29 * 4 + 1
+    assert cycles_of(skip(None)) == cycles_of(skip(4)) == 1 + 4 * 4 + 29 * 4 + 1
 
 
 @pytest.mark.parametrize(("depth", "interval"), [(1, 16), (2, 8)])

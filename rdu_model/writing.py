@@ -1,0 +1,240 @@
+"""A metapipe while it is being written: the pipes that are open, the items in them, which tiles may be used where."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from patterns.errors import UserError
+from patterns.graph import Tensor
+from rdu_model.draft import Draft, Wanted
+from rdu_model.due import extents_of, whole
+from rdu_model.pipe import Carry, Item, Leaf, Load, Metapipe, Pipe, Reorder, Stage, placed
+from rdu_model.written import check_written
+
+Region = Tensor
+
+
+@dataclass(frozen=True)
+class Tile:
+    """What an item makes in each step of the metapipes around it: a tile of `tensor`.
+
+    sources: the items to wait for, which are two where a scatter of this metapipe has changed what is loaded.
+    """
+
+    item: str
+    tensor: str
+    sources: tuple[str, ...]
+
+
+@dataclass
+class OpenPipe:
+    """A metapipe that is being written; extent 0 until a tile says what it cuts."""
+
+    count: int
+    dim: str
+    drain: bool
+    extent: int = 0
+    body: list[Item] = field(default_factory=list)
+
+
+@dataclass
+class Writing:
+    """What was written so far. within: the open pipes around each tile's item. roots: of items that only say how a
+    buffer is read, the item whose buffer it is. handed: what `carry` said: the carried tile's item, region, maker, and
+    whether the last leaves. scattered: items that write rows into a state; writers: such an item by the state's new
+    name, once its rows are stored.
+    """
+
+    draft: Draft = field(default_factory=Draft)
+    open: list[OpenPipe] = field(default_factory=list)
+    body: list[Item] = field(default_factory=list)
+    tiles: dict[str, Tile] = field(default_factory=dict)
+    within: dict[str, tuple[OpenPipe, ...]] = field(default_factory=dict)
+    names: set[str] = field(default_factory=set)
+    loads: set[str] = field(default_factory=set)
+    roots: dict[str, str] = field(default_factory=dict)
+    depths: dict[str, int] = field(default_factory=dict)
+    handed: list[tuple[str, str, str, bool]] = field(default_factory=list)
+    iterations: int = 1
+    ended: bool = False
+    scattered: set[str] = field(default_factory=set)
+    writers: dict[str, str] = field(default_factory=dict)
+
+    def place(self, leaf: Leaf) -> None:
+        """Put an item where the writing stands. Raises UserError for a name that another item has."""
+        if leaf.name in self.names:
+            raise UserError(f"{leaf.name!r} is the name of another item: each has a name of its own")
+        if self.ended:
+            raise UserError(f"{leaf.name!r} stands after the iterations, which are around all stages")
+        self.names.add(leaf.name)
+        if isinstance(leaf, Load):
+            self.loads.add(leaf.name)
+        (self.open[-1].body if self.open else self.body).append(leaf)
+
+    def make(self, leaf: Leaf, tensor: str, *also: str) -> Tile:
+        """Put an item there, and have its tile. also: items to wait for besides."""
+        self.place(leaf)
+        tile = Tile(leaf.name, tensor, (*also, leaf.name))
+        self.tiles[leaf.name] = tile
+        self.within[leaf.name] = tuple(self.open)
+        return tile
+
+    def name(self, wanted: str, otherwise: str) -> str:
+        """The name that is wanted; else this one, with a number if it is taken."""
+        number, found = 2, wanted or otherwise
+        while not wanted and found in self.names:
+            found, number = f"{otherwise} {number}" if " " in otherwise else f"{otherwise}_{number}", number + 1
+        return found
+
+    def stage(self, wanted: Wanted, tiles: tuple[Tile, ...], pcus: int = 0) -> Tile:
+        """A stage that reads these tiles. Raises UserError."""
+        if wanted.name in self.names:
+            raise UserError(f"{wanted.name!r} is the name of another item: each has a name of its own")
+        node = self.draft.node(wanted)
+        if self.draft.tensors[node.writes].shares:
+            self.draft.overwrite(node.writes)
+            self.scattered.add(node.name)
+        return self.make(Stage(node.name, tuple(tile.sources for tile in tiles), pcus), node.writes)
+
+    def load(
+        self, what: str, region: Region, shape: Sequence[int], row_par: int | None, name: str, index: str = ""
+    ) -> Tile:
+        """A stream of a region's tiles; index: the item that says which rows. Raises UserError."""
+        if region.name in self.draft.stale:
+            newest = self.draft.stale[region.name]
+            raise UserError(f"{what}: {newest} has written over it; load_tile what store_tile of {newest} gives")
+        for dim, extent in zip(region.dims, extents_of(what, shape, region.dims), strict=True):
+            self.cut(what, dim, extent)
+        streams = 0 if row_par is None else whole(f"{what}: row_par", row_par)
+        load = Load(self.name(name, f"load {region.name}"), region.name, streams, index)
+        scatter = self.writers.get(region.name)
+        return self.make(load, region.name, *((scatter,) if scatter else ()))
+
+    def need_tile(self, what: str, tile: object, *, rows: bool = False) -> Tile:
+        """The tile, which may be used here. rows: also those that a scatter writes. Raises UserError."""
+        if isinstance(tile, Tensor):
+            raise UserError(f"{what}: {tile.name} is a region, of which no tile is loaded: load_tile({tile.name}, ...)")
+        if not isinstance(tile, Tile):
+            raise UserError(f"{what}: a tile is due, as load_tile or a stage gives it, found {tile!r}")
+        if self.tiles.get(tile.item) is not tile:
+            raise UserError(f"{what}: the tile of {tile.item!r} is of another Metapipeline")
+        if tile.item in self.scattered and not rows:
+            raise UserError(
+                f"{what}: {tile.item!r} gives the rows that it writes into a state; store_tile them, "
+                f"and load_tile what that gives"
+            )
+        around = self.within[tile.item]
+        if tile.item in self.loads and around != tuple(self.open[: len(around)]):
+            raise UserError(
+                f"{what}: the tile of {tile.item!r} is read after the metapipe in which it is loaded has ended; "
+                f"load it where it is used"
+            )
+        return tile
+
+    def need_region(self, what: str, region: object, *roles: str) -> Region:
+        """The region, which is one of this metapipeline's and of such a role. Raises UserError."""
+        if not isinstance(region, Tensor):
+            raise UserError(f"{what}: a region is due, found {region!r}")
+        if self.draft.tensors.get(region.name) is not region:
+            raise UserError(f"{what}: region {region.name} is of another Metapipeline")
+        if region.role not in roles:
+            raise UserError(
+                f"{what}: {region.name} is {_a(region.role)} region, due is {' or '.join(map(_a, roles))} one"
+            )
+        return region
+
+    def need_carried(self, before: Tile, result: Tile) -> None:
+        """Raises UserError unless the result of one iteration can be what the next one begins with."""
+        first, last = self.draft.tensors[before.tensor], self.draft.tensors[result.tensor]
+        if self.iterations < 2 or self.ended:
+            raise UserError("carry stands inside `with p.iterations(count)`, of 2 or more")
+        if before.item not in self.loads or self.within[before.item] or first.role != "input":
+            raise UserError(f"carry: {before.item!r} is no input that is loaded before the iterations")
+        if not self.within[result.item]:
+            raise UserError(f"carry: {result.item!r} is not made inside the iterations")
+        if first.name in self.draft.carried:
+            raise UserError(f"carry: {first.name} is carried already")
+        if (first.dims, first.dtype) != (last.dims, last.dtype):
+            raise UserError(
+                f"carry: {first.name} is {first.dtype} [{', '.join(first.dims)}], {result.item!r} makes "
+                f"{last.dtype} [{', '.join(last.dims)}]: what is carried keeps its dims and dtype"
+            )
+
+    def cut(self, what: str, dim: str, extent: int) -> None:
+        """Find the metapipe that cuts a dim into tiles of that extent. Raises UserError."""
+        size = self.draft.extents[dim]
+        cutting = next((pipe for pipe in self.open if pipe.dim == dim and pipe.extent), None)
+        if cutting is not None:
+            if cutting.extent != min(extent, size):
+                raise UserError(f"{what}: {extent} of {dim!r}, but its metapipe cuts {cutting.extent}")
+            return
+        if extent >= size:
+            return
+        wanted = -(-size // extent)
+        free = [pipe for pipe in reversed(self.open) if not pipe.extent and pipe.dim in ("", dim)]
+        found = next((pipe for pipe in free if pipe.count == wanted), None)
+        if found is None:
+            counts = [pipe.count for pipe in free]
+            have = (
+                f"the metapipes around it that cut nothing yet have {counts}"
+                if counts
+                else "no metapipe is left for it"
+            )
+            raise UserError(f"{what}: tiles of {extent} cover {dim!r} ({size}) in {wanted} steps; {have}")
+        found.dim, found.extent = dim, extent
+
+    def close(self) -> None:
+        """End the innermost pipe. Raises UserError if it cuts nothing."""
+        pipe = self.open.pop()
+        around = self.open[-1].body if self.open else self.body
+        if pipe.extent:
+            around.append(Pipe(pipe.dim, pipe.extent, tuple(pipe.body), pipe.drain))
+        elif pipe.count == 1:
+            around += pipe.body
+        elif pipe.dim:
+            raise UserError(f"metapipe of {pipe.count} steps over {pipe.dim!r}: no tile loaded in it cuts {pipe.dim!r}")
+        else:
+            raise UserError(f"metapipe of {pipe.count} steps: no tile loaded in it is a part of its region")
+
+    def frozen(self, name: str) -> Metapipe:
+        """What was written. Raises UserError, also if a stage reads what is not complete where it reads it."""
+        if self.open:
+            raise UserError(f"metapipe {name!r} is not finished: {len(self.open)} with-blocks are open")
+        left = sorted(self.scattered - set(self.writers.values()))
+        if left:
+            raise UserError(f"the rows of {left[0]!r} are not stored: store_tile them in the state's region")
+        graph = self.draft.graph(name, self.iterations)
+        carried = {item for item, *_ in self.handed}
+        made = {maker for _, _, maker, _ in self.handed}
+        body = _as_stages(tuple(self.body), carried, made)
+        names = tuple(node.name for node in self.draft.nodes)
+        carries = tuple(self._carry(body, *handed) for handed in self.handed)
+        metapipe = Metapipe(name, graph, name, names, body, self.iterations, carries, tuple(self.depths.items()))
+        check_written(metapipe)
+        return metapipe
+
+    def _carry(self, body: tuple[Item, ...], item: str, region: str, maker: str, stored: bool) -> Carry:
+        readers = [
+            found.name
+            for found in placed(body)
+            if isinstance(found.leaf, Stage) and any(item in sources for sources in found.leaf.sources)
+        ]
+        result = self.draft.carried[region]
+        return Carry(f"carry {region}", self.draft.stored.get(result, result), maker, tuple(readers), stored)
+
+
+def _as_stages(body: tuple[Item, ...], carried: set[str], makers: set[str]) -> tuple[Item, ...]:
+    """What reads or makes a carried tile has a buffer of its own, also where it only reorders."""
+    found: list[Item] = []
+    for item in body:
+        if isinstance(item, Pipe):
+            item = replace(item, body=_as_stages(item.body, carried, makers))
+        elif isinstance(item, Reorder) and (item.source in carried or item.name in makers):
+            item = Stage(item.name, ((item.source,),))
+        found.append(item)
+    return tuple(found)
+
+
+def _a(role: str) -> str:
+    return f"an {role}" if role[0] in "aeiou" else f"a {role}"
