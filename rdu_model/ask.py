@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from patterns.axes import union
+from patterns.axes import points, union
 from patterns.count import node_dims
 from patterns.dtypes import dtype_bytes
 from patterns.graph import Graph, Node
@@ -56,6 +56,16 @@ class Asked:
         """Bytes touched: of each read, in order, and of the result."""
         reads, out = self.kind.touched(self.node, self.graph, sizes)
         return tuple(n * size for n, size in zip(reads, self.read_bytes, strict=True)), out * self.out_bytes
+
+    def brought(self, number: int, sizes: Mapping[str, int], by_rows: bool) -> int:
+        """Bytes that a stream brings for a read: what is touched, or a whole table if its rows are not looked up first.
+
+        by_rows: whether the stream knows the index.
+        """
+        if number or by_rows or not self.indexes or self.copies:
+            return self.touched(sizes)[0][number]
+        table = {**sizes, self.node.along: self.graph.sizes[self.node.along]}
+        return points(self.read_dims[0], table) * self.read_bytes[0]
 
     def takes_part(self, number: int) -> bool:
         """Whether the node takes a part of what it reads there: a slice, or rows that it looks up, however many."""

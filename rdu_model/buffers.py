@@ -64,7 +64,9 @@ def group(flow: Flow, name: str, pcus: int, machine: Machine) -> Group:
 
 def load_bytes(flow: Flow, load: str, sizes: Mapping[str, int]) -> int:
     """Bytes that a stream brings in one step: what the reader that touches most of it touches."""
-    return max(flow.asked[reader].touched(sizes)[0][number] for reader, number in flow.streams[load])
+    leaf = flow.leaves[load].leaf
+    by_rows = isinstance(leaf, Load) and bool(leaf.after)
+    return max(flow.asked[reader].brought(number, sizes, by_rows) for reader, number in flow.streams[load])
 
 
 def slot_bytes(flow: Flow, link: Link) -> int:

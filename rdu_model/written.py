@@ -35,6 +35,7 @@ def check_written(metapipe: Metapipe) -> None:
     places = {found.name: found for found in everything}
     _check_names(metapipe, everything, places)
     _check_order(everything, places)
+    _check_read(metapipe, everything)
     nodes = {node.name: ask(metapipe.graph, node) for node in metapipe.of_block.nodes}
     for name, found in places.items():
         if isinstance(found.leaf, Stage | Reorder):
@@ -67,6 +68,16 @@ def _check_names(metapipe: Metapipe, everything: tuple[Placed, ...], places: dic
         whole(f"buffer of {name}: depth", depth)
         if name not in places:
             raise UserError(f"depth of a buffer of {name!r}, which is no item{did_you_mean(name, places)}")
+
+
+def _check_read(metapipe: Metapipe, everything: tuple[Placed, ...]) -> None:
+    """What is loaded or made is of use to somebody."""
+    read = {source for found in everything for source in reads_of(found.leaf)}
+    read |= {carry.source for carry in metapipe.carries}
+    for found in everything:
+        if found.name not in read and not isinstance(found.leaf, Store):
+            what = "loads" if isinstance(found.leaf, Load) else "makes"
+            raise UserError(f"nobody reads or stores what {found.name!r} {what}")
 
 
 def _check_order(everything: tuple[Placed, ...], places: dict[str, Placed]) -> None:
