@@ -47,8 +47,10 @@ def mode_named(name: str) -> Mode:
 def launch_cost(machine: Machine, orchestration: str) -> LaunchCost:
     """What calls cost when the AGCUs start them (hardware), or the host (software). Raises UnknownName.
 
-    Each call is a program load, an argument load and the execute command. The host waits for a call's end before it
-    starts the next; the AGCUs have the whole order and need no host.
+    Each call is a program load, an argument load and the execute command; whether a program that is there already is
+    loaded again is not published, so each call pays for all three. The host waits for a call's end before it starts
+    the next: of long calls its part is told to be small, not hidden, and a host that ran ahead would make decode
+    slower by the number of calls, more than was seen. The AGCUs have the whole order and need no host.
     """
     if orchestration not in ORCHESTRATIONS:
         raise UnknownName("orchestration", orchestration, ORCHESTRATIONS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from patterns.graph import Graph
 from rdu_model.orchestrate import Intended
 
-RANK = 2
+RANK = 3
 
 
 def calls(graph: Graph) -> tuple[Intended, ...]:

@@ -34,7 +34,7 @@ WORKLOADS: dict[str, tuple[str, str, dict[str, str]]] = {
 }
 GPU, RDU = ("h100_sxm", "unit"), ("sn40l", "unit")
 RUNS = [(gpu_model, "policy", machine, mode) for machine in GPU for mode in ("pattern", "operator", "library")]
-RUNS += [(rdu_model, "mode", machine, mode) for machine in RDU for mode in ("unfused", "fused", "looped")]
+RUNS += [(rdu_model, "mode", machine, mode) for machine in RDU for mode in ("unfused", "operator", "fused", "looped")]
 
 
 def check(plan: Plan, graph: Graph) -> None:

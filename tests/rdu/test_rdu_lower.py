@@ -147,9 +147,14 @@ def test_fusing_never_moves_more_bytes(machine: str) -> None:
 
 
 def test_calls_by_mode() -> None:
-    assert mode_names() == ("unfused", "fused", "looped")
+    assert mode_names() == ("unfused", "operator", "fused", "looped")
     softmax = {mode: plan_of("softmax", "sn40l", mode) for mode in mode_names()}
-    assert {mode: len(plan.calls) for mode, plan in softmax.items()} == {"fused": 1, "looped": 1, "unfused": 3}
+    assert {mode: len(plan.calls) for mode, plan in softmax.items()} == {
+        "fused": 1,
+        "looped": 1,
+        "operator": 1,
+        "unfused": 3,
+    }
     for mode, calls, launches in (("looped", 3, 3), ("fused", 3, 1 + 3 + 1)):
         plan = plan_of("decode", "sn40l", mode)
         assert len(plan.calls) == calls
