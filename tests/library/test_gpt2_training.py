@@ -68,5 +68,5 @@ def test_a_layer_has_the_parameters_and_the_work_of_gpt2_xl() -> None:
     hidden, tokens, seq = 1600, 16 * 1024, 1024
     # 12 hidden^2 weights, 9 hidden biases (4 of ffn), 4 hidden of the two norms.
     assert parameters(graph) == 12 * hidden**2 + 13 * hidden
-    # Forward 2 FLOPs a weight and token, backward twice that; attention likewise, with seq keys a token in two products.
+    # Forward 2 FLOPs a weight and token, backward twice that; attention likewise, two products with seq keys a token.
     assert graph_demand(graph).matrix_flops == 3 * tokens * (2 * 12 * hidden**2 + 2 * 2 * seq * hidden)
