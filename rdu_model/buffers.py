@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from rdu_model.collective import exchange
 from rdu_model.flow import Flow, Link
 from rdu_model.machine import Machine, hbm_pace
 from rdu_model.pipe import Carry, Load, Stage
@@ -80,7 +81,7 @@ def slot_bytes(flow: Flow, link: Link) -> int:
 def buffers(flow: Flow, groups: Mapping[str, Group], machine: Machine) -> Buffers | Shortage:
     """The buffers of a section, or what it lacks."""
     carried = sum(_carry_pmus(flow, carry, machine) for carry in flow.metapipe.carries)
-    least = [Buffer(link, link.depth, slot_bytes(flow, link), 0) for link in flow.links]
+    least = [Buffer(link, slots_of(flow, link, machine), slot_bytes(flow, link), 0) for link in flow.links]
     least = [replace(b, pmus=pmus_for(b.slots * b.slot_bytes, 0, 0, machine)) for b in least]
     free = machine.pmus - carried - sum(buffer.pmus for buffer in least)
     if free < 0:
@@ -94,6 +95,16 @@ def buffers(flow: Flow, groups: Mapping[str, Group], machine: Machine) -> Buffer
     ]
     left = machine.pmus - carried - sum(buffer.pmus for buffer in fast)
     return Buffers(_read_ahead(flow, fast, left, machine), carried, max(0, extra - free))
+
+
+def slots_of(flow: Flow, link: Link, machine: Machine) -> int:
+    """The depth of a link, and for sums over sockets as many more as are under way at the links' full pace."""
+    asked = flow.asked.get(link.source)
+    if asked is None or asked.unit_class != "network" or link.source in dict(flow.metapipe.depths):
+        return link.depth
+    latency_cycles = exchange(asked, flow.sizes_at(link.source), machine).latency_cycles
+    each = exchange(asked, flow.sizes_at(link.source, link.level), machine)
+    return min(link.tiles, link.depth + -(-latency_cycles // max(1, each.cycles)))
 
 
 def _carry_pmus(flow: Flow, carry: Carry, machine: Machine) -> int:

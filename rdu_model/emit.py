@@ -13,7 +13,7 @@ from patterns.pipeline.program import Barrier, Channel, Program, Role
 from patterns.pipeline.script import Acquire, Arrive, Await, Commit, Fill, Loop, Op, Release, Start, Wait
 from rdu_model.buffers import CARRY_SLOTS
 from rdu_model.flow import Flow, Link
-from rdu_model.lanes import WAY, arrival_cycles, memory_for, units
+from rdu_model.lanes import WAY, arrival_cycles, memory_for, summed_after, units
 from rdu_model.pipe import Carry, Pipe, Placed, placed
 from rdu_model.section import Section
 from rdu_model.work import leaf_ops, stream
@@ -101,7 +101,7 @@ class _Writer:
         ops += [Release(name, reader) for name, reader in self._carried_to(level)]
         ops += [self._hand_on(link) for link in self._made_at(level)]
         if level == 1:
-            ops += [Commit(carry.name) for carry in self._carries()]
+            ops += [self._arriving(carry.name, summed_after(self.section, carry.source)) for carry in self._carries()]
         if level == 0:
             # The last iteration's result stays where it is: its readers let it go.
             for name, reader in self._carried_to(1):
@@ -109,11 +109,13 @@ class _Writer:
         return ops
 
     def _hand_on(self, link: Link) -> Op:
+        return self._arriving(link.name, arrival_cycles(self.section, link.source, link.name))
+
+    def _arriving(self, channel: str, latency_cycles: int) -> Op:
         """The tile is there at once, or when it has come its way."""
-        latency = arrival_cycles(self.section, link.source, link.name)
-        if not latency:
-            return Commit(link.name)
-        return Start(WAY, 0, latency, (Fill(link.name),), label=self.found.name)
+        if not latency_cycles:
+            return Commit(channel)
+        return Start(WAY, 0, latency_cycles, (Fill(channel),), label=self.found.name)
 
     def _read_at(self, level: int) -> list[Link]:
         links = (buffer.link for buffer in self.section.buffers)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from patterns.pipeline.program import Unit
+from rdu_model.collective import exchange
 from rdu_model.flow import Flow
 from rdu_model.homes import Memory, first_memory, memory_of
 from rdu_model.pipe import Load, Stage, Store
@@ -17,7 +18,9 @@ def units(section: Section) -> tuple[Unit, ...]:
     """Memories first: of units that limit equally, the waterfall names the first."""
     flow = section.flow
     found = [Unit(memory.unit, "memory") for memory in _memories(section)]
-    if any(arrival_cycles(section, buffer.link.source, buffer.link.name) for buffer in section.buffers):
+    arrivals = [arrival_cycles(section, buffer.link.source, buffer.link.name) for buffer in section.buffers]
+    arrivals += [summed_after(section, carry.source) for carry in flow.metapipe.carries]
+    if any(arrivals):
         found.append(Unit(WAY, "memory"))
     for name, place in flow.leaves.items():
         if isinstance(place.leaf, Load) and is_narrow(section, place.leaf):
@@ -47,7 +50,15 @@ def arrival_cycles(section: Section, source: str, link: str) -> int:
     """Cycles after a tile left its memory or its stage until its readers have it."""
     leaf = section.flow.leaves[source].leaf
     behind = memory_for(section, leaf.tensor).latency_cycles if isinstance(leaf, Load) else 0
-    return behind + section.wire(link).latency_cycles
+    return behind + summed_after(section, source) + section.wire(link).latency_cycles
+
+
+def summed_after(section: Section, source: str) -> int:
+    """Cycles after a tile left for the other sockets until its sum is here; none for what does not communicate."""
+    asked = section.flow.asked.get(source)
+    if asked is None or asked.unit_class != "network":
+        return 0
+    return exchange(asked, section.flow.sizes_at(source), section.machine).latency_cycles
 
 
 def own_pace(section: Section, load: Load) -> int:

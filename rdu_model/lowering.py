@@ -46,7 +46,7 @@ def lower(
         graph,
         calls,
         launch_cost(machine, orchestration),
-        rates(machine),
+        rates(machine, members),
         compiled.refusals,
         warnings,
     )
@@ -60,7 +60,7 @@ def lower_metapipe(metapipe: Metapipe, machine: Machine, *, orchestration: str =
     compiled = compile_metapipe(metapipe, machine)
     call = _call(compiled.section, compiled.reason, machine, metapipe.of_block.count)
     members, launch = compiled.section.members, launch_cost(machine, orchestration)
-    return Plan(machine.name, "rdu", "metapipe", members, metapipe.graph, (call,), launch, rates(machine))
+    return Plan(machine.name, "rdu", "metapipe", members, metapipe.graph, (call,), launch, rates(machine, members))
 
 
 def _call(section: Section, reason: str, machine: Machine, block_count: int) -> Call:
@@ -85,11 +85,13 @@ def _call(section: Section, reason: str, machine: Machine, block_count: int) -> 
     )
 
 
-def rates(machine: Machine) -> Rates:
-    """What one socket can do in a second: by data sheet, and with the PCUs and the bandwidth that can be had.
+def rates(machine: Machine, members: int = 1) -> Rates:
+    """What one of `members` sockets can do in a second: by data sheet, and with the PCUs and bandwidth that can be had.
 
-    A machine without HBM has no rate for it: its calls stream from DDR.
+    A machine without HBM has no rate for it: its calls stream from DDR. Members on several nodes have both kinds of
+    links.
     """
+    links = machine.link_bytes_per_s + (machine.node_link_bytes_per_s if members > machine.node_sockets else 0)
     lanes = machine.pcus * machine.pcu_lanes * machine.clock_hz
     usable = usable_pcus(machine) * machine.clock_hz
     hbm, ddr = machine.hbm_bytes_per_s if machine.hbm_bytes else 0, machine.ddr_bytes_per_s
@@ -99,7 +101,7 @@ def rates(machine: Machine) -> Rates:
         ("special_ops", float(lanes)),
         ("hbm_bytes", float(hbm)),
         ("ddr_bytes", float(ddr)),
-        ("network_bytes", float(machine.link_bytes_per_s)),
+        ("network_bytes", float(links)),
     )
     achievable: tuple[tuple[Resource, float], ...] = (
         ("matrix_flops", float(2 * usable * macs_per_pcu(machine))),
@@ -107,6 +109,6 @@ def rates(machine: Machine) -> Rates:
         ("special_ops", float(usable * machine.pcu_lanes)),
         ("hbm_bytes", float(hbm * exact(machine.hbm_efficiency))),
         ("ddr_bytes", float(ddr * exact(machine.ddr_efficiency))),
-        ("network_bytes", float(machine.link_bytes_per_s)),
+        ("network_bytes", float(links)),
     )
     return Rates(tuple(pair for pair in peak if pair[1]), tuple(pair for pair in achievable if pair[1]))

@@ -9,10 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from importlib.resources.abc import Traversable
+from typing import Literal
 
 from patterns.parameters import Parameters, Rules, read_parameters
 from patterns.plugin import data_file, data_files
-from patterns.units import PS_PER_S, exact
+from patterns.units import cycles_of_ps, exact
 from rdu_model.plausible import contradictions, hint, impossible
 
 PACKAGE = "rdu_model.machines"
@@ -35,7 +36,9 @@ class Machine:
     hbm_efficiency: share of hbm_bytes_per_s that long streams get; ddr_efficiency the same of DDR. A machine without
     HBM (hbm_bytes 0) streams from DDR.
     agcu_bytes_per_cycle: one row-parallel stream between off-chip memory and PMUs.
-    link_bytes_per_s: of a socket to all other sockets together. link_latency_ps: from one socket to another.
+    link_bytes_per_s: of a socket to all others of its group and node together. link_latency_ps: from one socket to
+    another. node_sockets: that have such links to each other; node_link_*: the same to sockets of other nodes.
+    all_reduce: how sockets sum, `direct` to each other or in a `ring` (see collective).
     prefetch_bytes: at most so much of the PMUs holds weights and states that are read ahead of their stage.
     A call costs a program load, an argument load and the execute command, given by the host (software) or by the
     AGCUs (hardware).
@@ -75,6 +78,10 @@ class Machine:
     sockets: int
     link_bytes_per_s: int
     link_latency_ps: int
+    node_sockets: int
+    node_link_bytes_per_s: int
+    node_link_latency_ps: int
+    all_reduce: Literal["direct", "ring"]
     prefetch_bytes: int = field(metadata={"zero": True})
     hardware_program_load_ps: int
     hardware_argument_load_ps: int
@@ -140,13 +147,23 @@ def ddr_pace(machine: Machine) -> Pace:
 
 
 def link_pace(machine: Machine) -> Pace:
-    """Bytes that a socket sends to others."""
+    """Bytes that a socket sends to others of its node."""
     return _pace(Fraction(machine.link_bytes_per_s), machine.clock_hz)
 
 
+def node_link_pace(machine: Machine) -> Pace:
+    """Bytes that a socket sends to other nodes."""
+    return _pace(Fraction(machine.node_link_bytes_per_s), machine.clock_hz)
+
+
 def cycles_of_link(machine: Machine) -> int:
-    """Latency of a link in cycles, rounded up."""
-    return -(-machine.link_latency_ps * machine.clock_hz // PS_PER_S)
+    """Latency of a link inside a node in cycles, rounded up."""
+    return cycles_of_ps(machine.link_latency_ps, machine.clock_hz)
+
+
+def cycles_of_node_link(machine: Machine) -> int:
+    """Latency of a link between nodes in cycles, rounded up."""
+    return cycles_of_ps(machine.node_link_latency_ps, machine.clock_hz)
 
 
 def _pace(per_s: Fraction, clock_hz: int) -> Pace:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from rdu_model.ask import Asked
+from rdu_model.collective import exchange
 from rdu_model.homes import first_memory
 from rdu_model.machine import Machine, Pace, hbm_pace, usable_pcus
 from rdu_model.nests import Nest
@@ -48,10 +49,15 @@ class Sketch:
         asked = self.nodes[name]
         key = (name, tuple([sizes[dim] for dim in asked.dims]))
         if key not in self.known:
-            bare = asked.unit_class in ("network", "memory")
-            done = 0 if bare else cycles(grid(asked, sizes, self.machine), self.pcus[name])
-            self.known[key] = done + self.machine.step_cycles
+            self.known[key] = self._worked(asked, sizes) + self.machine.step_cycles
         return self.known[key]
+
+    def _worked(self, asked: Asked, sizes: Mapping[str, int]) -> int:
+        if asked.unit_class == "network":
+            return exchange(asked, sizes, self.machine).cycles
+        return (
+            0 if asked.unit_class == "memory" else cycles(grid(asked, sizes, self.machine), self.pcus[asked.node.name])
+        )
 
     def touched(self, name: str, sizes: Mapping[str, int]) -> tuple[tuple[int, ...], int]:
         """Bytes of each read and of the result of a node on one tile, remembered."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import singledispatch
 
-from patterns.pipeline.script import Counts, Finish, Op, Run, Start
+from patterns.pipeline.script import Counts, Op, Run
 from rdu_model.buffers import load_bytes, read_bytes
-from rdu_model.collective import all_reduce
+from rdu_model.collective import exchange
 from rdu_model.homes import Memory
 from rdu_model.lanes import NETWORK, is_narrow, memory_for, own_pace, stage_unit, stream_unit
 from rdu_model.pipe import Leaf, Load, Stage, Store, reads_of
@@ -52,7 +52,7 @@ def _(leaf: Stage, section: Section, sizes: Mapping[str, int]) -> tuple[Op, ...]
     asked, on = flow.asked[name], section.groups[name]
     demand = asked.demand(sizes)
     if asked.unit_class == "network":
-        return _exchange(section, name, demand.network_bytes)
+        return _exchange(section, name, sizes)
     work = grid(asked, sizes, machine)
     reads = {source: read_bytes(flow, name, source, sizes, on) for source in _roots(section, name)}
     written = asked.touched(sizes)[1]
@@ -67,12 +67,12 @@ def _(leaf: Stage, section: Section, sizes: Mapping[str, int]) -> tuple[Op, ...]
     return (Run(stage_unit(flow, name), busy, name, _present(counts)),)
 
 
-def _exchange(section: Section, name: str, payload: int) -> tuple[Op, ...]:
-    done = all_reduce(payload, section.members, section.machine)
-    counts = _present((("network_bytes", done.sent_bytes), ("onchip_bytes", 2 * payload)))
-    handle = f"sum of {name}"
-    start = Start(NETWORK, done.cycles, done.latency_cycles, (), handle, name, counts)
-    return (start, Finish(handle))
+def _exchange(section: Section, name: str, sizes: Mapping[str, int]) -> tuple[Op, ...]:
+    """A tile leaves over the links; its sum arrives later (see arrival_cycles), while the next tile leaves."""
+    asked = section.flow.asked[name]
+    done, payload = exchange(asked, sizes, section.machine), asked.demand(sizes).network_bytes
+    counts = (("network_bytes", done.sent_bytes), ("onchip_bytes", 2 * payload))
+    return (Run(NETWORK, done.cycles, name, _present(counts)),)
 
 
 def _moving_cycles(section: Section, name: str, reads: Mapping[str, int], written: int) -> int:
