@@ -17,9 +17,6 @@ from rdu_model.pipe import Carry, Load, Stage
 from rdu_model.price import Grid, cycles, grid, rereads
 from rdu_model.shortage import Shortage
 
-# Iteration n + 1 may begin while iteration n ends: what is carried has two slots.
-CARRY_SLOTS = 2
-
 
 @dataclass(frozen=True)
 class Group:
@@ -109,7 +106,7 @@ def slots_of(flow: Flow, link: Link, machine: Machine) -> int:
 
 def _carry_pmus(flow: Flow, carry: Carry, machine: Machine) -> int:
     whole = flow.asked[carry.source].touched(flow.metapipe.graph.sizes)[1]
-    return pmus_for(CARRY_SLOTS * whole, 0, 0, machine)
+    return pmus_for(carry.slots * whole, 0, 0, machine)
 
 
 def _maker(flow: Flow, link: Link) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from patterns.errors import UnknownName
 from patterns.graph import Block, Graph
 from patterns.plan import Refusal
-from rdu_model.fit import check_hbm, check_sockets, check_streams
+from rdu_model.fit import check_hbm, check_sockets, check_stages, check_streams
 from rdu_model.machine import Machine
 from rdu_model.orchestrate import Intended, call_ps, launch_cost, mode_named
 from rdu_model.pipe import SOCKETS, Metapipe
@@ -93,6 +93,7 @@ def compile_metapipe(metapipe: Metapipe, machine: Machine) -> Compiled:
     check_written(metapipe)
     members = metapipe.graph.sizes.get(SOCKETS, 1)
     check_sockets(machine, members)
+    check_stages(metapipe, machine)
     check_streams(metapipe, machine)
     section = spread_out(metapipe, machine, members)
     if isinstance(section, Shortage):

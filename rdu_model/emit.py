@@ -7,11 +7,11 @@ pipe is written out after the loop of full steps.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from patterns.pipeline.program import Barrier, Channel, Program, Role
 from patterns.pipeline.script import Acquire, Arrive, Await, Commit, Fill, Loop, Op, Release, Start, Wait
-from rdu_model.buffers import CARRY_SLOTS
 from rdu_model.flow import Flow, Link
 from rdu_model.lanes import WAY, arrival_cycles, memory_for, summed_after, units
 from rdu_model.pipe import Carry, Pipe, Placed, placed
@@ -25,10 +25,19 @@ def emit(section: Section) -> Program:
     """The Program of a section, in cycles of its machine's clock."""
     flow = section.flow
     sizes = flow.metapipe.sizes
-    roles = [Role(name, _Writer(section, found).script(0, sizes)) for name, found in flow.leaves.items()]
+    read: dict[str, list[Link]] = {name: [] for name in flow.leaves}
+    made: dict[str, list[Link]] = {name: [] for name in flow.leaves}
+    for buffer in section.buffers:
+        made[buffer.link.source].append(buffer.link)
+        for name in buffer.link.readers:
+            read[name].append(buffer.link)
+    roles = [
+        Role(name, _Writer(section, found, read[name], made[name]).script(0, sizes))
+        for name, found in flow.leaves.items()
+    ]
     channels = [Channel(b.link.name, b.slots, len(b.link.readers)) for b in section.buffers]
     for carry in flow.metapipe.carries:
-        channels.append(Channel(carry.name, CARRY_SLOTS, len(carry.readers) + carry.stored))
+        channels.append(Channel(carry.name, carry.slots, len(carry.readers) + carry.stored))
         if carry.stored:
             roles.append(Role(f"store {carry.tensor}", _store_last(section, carry)))
     return Program(flow.metapipe.name, units(section), tuple(channels), tuple(roles), _barriers(flow))
@@ -60,10 +69,12 @@ def placed_names(pipe: Pipe) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class _Writer:
-    """Writes the script of one role."""
+    """Writes the script of one role. read: the links from which it takes tiles; made: those into which it puts them."""
 
     section: Section
     found: Placed
+    read: Sequence[Link]
+    made: Sequence[Link]
 
     def script(self, level: int, sizes: Sizes) -> tuple[Op, ...]:
         """What the role does from a level on, where the pipes above it have cut dims to `sizes`."""
@@ -118,12 +129,10 @@ class _Writer:
         return Start(WAY, 0, latency_cycles, (Fill(channel),), label=self.found.name)
 
     def _read_at(self, level: int) -> list[Link]:
-        links = (buffer.link for buffer in self.section.buffers)
-        return [link for link in links if link.level == level and self.found.name in link.readers]
+        return [link for link in self.read if link.level == level]
 
     def _made_at(self, level: int) -> list[Link]:
-        links = (buffer.link for buffer in self.section.buffers)
-        return [link for link in links if link.level == level and self.found.name == link.source]
+        return [link for link in self.made if link.level == level]
 
     def _carries(self) -> list[Carry]:
         return [carry for carry in self.section.flow.metapipe.carries if carry.source == self.found.name]

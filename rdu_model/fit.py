@@ -5,8 +5,8 @@ from __future__ import annotations
 from patterns.count import exchanged_bytes, parameter_bytes, state_capacity_bytes
 from patterns.errors import DoesNotFit, UserError
 from patterns.graph import Graph
-from rdu_model.machine import Machine
-from rdu_model.pipe import Load, Metapipe, placed
+from rdu_model.machine import Machine, usable_pcus
+from rdu_model.pipe import Load, Metapipe, Stage, placed
 
 
 def check_sockets(machine: Machine, members: int) -> None:
@@ -43,6 +43,21 @@ def check_hbm(graph: Graph, machine: Machine, members: int) -> None:
         room,
         f"weights {weights:,}, states {states:,}, inputs and outputs {exchanged:,}; {would_do}{ddr}",
     )
+
+
+def check_stages(metapipe: Metapipe, machine: Machine) -> None:
+    """Raises DoesNotFit for a metapipe that asks for more PCUs than stages may have, naming its largest stage."""
+    asked = {found.name: found.leaf.pcus for found in placed(metapipe.body) if isinstance(found.leaf, Stage)}
+    needed, available = sum(asked.values()), usable_pcus(machine)
+    if needed > available:
+        largest = max(asked, key=asked.__getitem__)
+        raise DoesNotFit(
+            f"metapipe {metapipe.name!r} on {machine.name}",
+            "PCUs",
+            needed,
+            available,
+            f"pcus={asked[largest]:,} of {largest!r} is the most; fewer, or 0 to have them allocated, would help",
+        )
 
 
 def check_streams(metapipe: Metapipe, machine: Machine) -> None:

@@ -18,7 +18,10 @@ Edge = tuple[str, str, int]
 
 @dataclass(frozen=True)
 class Link:
-    """Tiles of `source` for its readers at one level, `tiles` of them in the whole run. depth: slots it should have."""
+    """Tiles of `source` for its readers at one level, `tiles` of them in the whole run.
+
+    depth: slots it should have. last: the reader that is the most stages behind.
+    """
 
     name: str
     source: str
@@ -26,6 +29,7 @@ class Link:
     readers: tuple[str, ...]
     depth: int
     tiles: int
+    last: str = ""
 
 
 @dataclass(frozen=True)
@@ -106,13 +110,15 @@ def _links(metapipe: Metapipe, leaves: Mapping[str, Placed], edges: list[Edge]) 
     for (source, level), names in readers.items():
         around = leaves[source].path[:level]
         tiles = trips(around, metapipe.sizes)
-        depth = 1 + max(distances[source, name, level] for name in names)
+        behind = {name: distances[source, name, level] for name in names}
+        last = max(names, key=behind.__getitem__)
+        depth = 1 + behind[last]
         if around and around[-1].dim == ITERATION and metapipe.carries:
             # The next iteration begins with what this one ends with, so only streams run ahead of it.
             depth = 2 if isinstance(leaves[source].leaf, Load) else 1
         depth = given.get(source, depth)
         name = source if alone[source] else f"{source} at {level}"
-        links.append(Link(name, source, level, tuple(names), min(depth, tiles), tiles))
+        links.append(Link(name, source, level, tuple(names), min(depth, tiles), tiles, last))
     return tuple(links)
 
 
@@ -121,13 +127,16 @@ def _distances(leaves: Mapping[str, Placed], edges: list[Edge]) -> dict[Edge, in
     stage: dict[tuple[int, str | int], int] = {}
     ends = {edge: _ends(leaves, edge) for edge in edges}
     order = {name: number for number, name in enumerate(leaves)}
+    from_source: dict[str, list[Edge]] = {}
+    for edge in edges:
+        from_source.setdefault(edge[0], []).append(edge)
     for edge in sorted(edges, key=lambda edge: order[edge[1]]):
         source, reader = ends[edge]
         stage[reader] = max(stage.get(reader, 0), stage.get(source, 0) + 1)
     # A stream starts when it is needed, one stage before its first reader.
     for name in reversed(order):
         if isinstance(leaves[name].leaf, Load):
-            mine = [ends[edge] for edge in edges if edge[0] == name and ends[edge][0][1] == name]
+            mine = [ends[edge] for edge in from_source.get(name, ()) if ends[edge][0][1] == name]
             for source in {source for source, _ in mine}:
                 stage[source] = min(stage[reader] for found, reader in mine if found == source) - 1
     return {edge: max(1, stage[reader] - stage.get(source, 0)) for edge, (source, reader) in ends.items()}

@@ -8,6 +8,7 @@ from patterns.plan import Call, Plan, Rates, Resource
 from patterns.room import no_room
 from patterns.units import exact
 from rdu_model.compilation import Choices, compile_graph, compile_metapipe
+from rdu_model.depths import shallow_buffers
 from rdu_model.emit import emit
 from rdu_model.machine import Machine, macs_per_pcu, usable_pcus
 from rdu_model.orchestrate import launch_cost
@@ -55,12 +56,23 @@ def lower(
 def lower_metapipe(metapipe: Metapipe, machine: Machine, *, orchestration: str = "hardware") -> Plan:
     """How a machine runs a metapipe as it is written, as one call. Raises DoesNotFit, UnknownName.
 
-    It runs on as many sockets as its all_reduces sum over.
+    It runs on as many sockets as its all_reduces sum over. Warnings say which buffers are too shallow for full speed.
     """
     compiled = compile_metapipe(metapipe, machine)
     call = _call(compiled.section, compiled.reason, machine, metapipe.of_block.count)
     members, launch = compiled.section.members, launch_cost(machine, orchestration)
-    return Plan(machine.name, "rdu", "metapipe", members, metapipe.graph, (call,), launch, rates(machine, members))
+    warnings = tuple(shallow.text for shallow in shallow_buffers(metapipe, machine))
+    return Plan(
+        machine.name,
+        "rdu",
+        "metapipe",
+        members,
+        metapipe.graph,
+        (call,),
+        launch,
+        rates(machine, members),
+        warnings=warnings,
+    )
 
 
 def _call(section: Section, reason: str, machine: Machine, block_count: int) -> Call:

@@ -242,18 +242,19 @@ class Metapipeline:
         at.writers[new.name] = tile.item
         return new
 
-    def carry(self, before: Tile, result: Tile, into: Region | None = None) -> None:
+    def carry(self, before: Tile, result: Tile, into: Region | None = None, *, depth: int = 2) -> None:
         """From the second iteration on, `before` is what `result` was in the one before. into: where the last leaves.
 
-        before: a whole input, loaded before the iterations.
+        before: a whole input, loaded before the iterations. depth: results that the buffer between holds.
         """
         at = self._at
         first, last = at.need_tile("carry", before), at.need_tile("carry", result)
         at.need_carried(first, last)
+        slots = whole(f"carry of {first.tensor}: depth", depth)
         if into is not None:
             at.draft.store(last.tensor, at.need_region("carry", into, "output").name)
         at.draft.carried[first.tensor] = last.tensor
-        at.handed.append((first.item, first.tensor, last.item, into is not None))
+        at.handed.append((first.item, first.tensor, last.item, into is not None, slots))
 
     def build(self) -> Metapipe:
         """What was written, frozen; checked for stages that read what is not complete where they read it."""

@@ -84,7 +84,8 @@ Item = Leaf | Pipe
 class Carry:
     """A result that the next iteration reads: `source` writes it, the `readers` get it one iteration later.
 
-    stored: after the last iteration it goes to off-chip memory.
+    stored: after the last iteration it goes to off-chip memory. slots: two, so that iteration n + 1 may begin while
+    iteration n ends.
     """
 
     name: str
@@ -92,6 +93,7 @@ class Carry:
     source: str
     readers: tuple[str, ...]
     stored: bool
+    slots: int = 2
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from functools import cached_property, singledispatch
 from math import ceil
 
 from patterns.graph import Node
-from rdu_model.buffers import CARRY_SLOTS, Buffer
+from rdu_model.buffers import Buffer
 from rdu_model.compile_stage import Lines
 from rdu_model.flow import cut_sizes
 from rdu_model.lanes import memory_for
@@ -80,7 +80,7 @@ def _body(words: Words, body: tuple[Item, ...], path: tuple[Pipe, ...]) -> Itera
                 yield Statement(depth, text, buffer)
         if isinstance(item, Pipe) and item.dim == ITERATION:
             for carry in words.section.flow.metapipe.carries:
-                text = f"CARRY({words.tiles[carry.source]} to the next execution, slots={CARRY_SLOTS})"
+                text = f"CARRY({words.tiles[carry.source]} to the next execution, slots={carry.slots})"
                 yield Statement(depth, text, carry)
 
 

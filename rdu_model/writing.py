@@ -55,7 +55,7 @@ class Writing:
     loads: set[str] = field(default_factory=set)
     roots: dict[str, str] = field(default_factory=dict)
     depths: dict[str, int] = field(default_factory=dict)
-    handed: list[tuple[str, str, str, bool]] = field(default_factory=list)
+    handed: list[tuple[str, str, str, bool, int]] = field(default_factory=list)
     iterations: int = 1
     ended: bool = False
     scattered: set[str] = field(default_factory=set)
@@ -206,7 +206,7 @@ class Writing:
             raise UserError(f"the rows of {left[0]!r} are not stored: store_tile them in the state's region")
         graph = self.draft.graph(name, self.iterations)
         carried = {item for item, *_ in self.handed}
-        made = {maker for _, _, maker, _ in self.handed}
+        made = {maker for _, _, maker, *_ in self.handed}
         body = _as_stages(tuple(self.body), carried, made)
         names = tuple(node.name for node in self.draft.nodes)
         carries = tuple(self._carry(body, *handed) for handed in self.handed)
@@ -214,14 +214,14 @@ class Writing:
         check_written(metapipe)
         return metapipe
 
-    def _carry(self, body: tuple[Item, ...], item: str, region: str, maker: str, stored: bool) -> Carry:
+    def _carry(self, body: tuple[Item, ...], item: str, region: str, maker: str, stored: bool, slots: int) -> Carry:
         readers = [
             found.name
             for found in placed(body)
             if isinstance(found.leaf, Stage) and any(item in sources for sources in found.leaf.sources)
         ]
         result = self.draft.carried[region]
-        return Carry(f"carry {region}", self.draft.stored.get(result, result), maker, tuple(readers), stored)
+        return Carry(f"carry {region}", self.draft.stored.get(result, result), maker, tuple(readers), stored, slots)
 
 
 def _as_stages(body: tuple[Item, ...], carried: set[str], makers: set[str]) -> tuple[Item, ...]:

@@ -13,14 +13,7 @@ from patterns.read import parse_graph
 from rdu_model import Metapipeline, load_machine, lower, lower_metapipe
 from rdu_model.flow import take_apart
 from rdu_model.pipe import Metapipe
-
-# Memories that move a tile in one cycle, so that stages are all there is to see.
-FAST = load_machine(
-    "unit",
-    {"hbm_bytes_per_s": "1 TB/s", "agcu_bytes_per_cycle": "1000 B/cycle", "pmu_bytes_per_cycle": "1000 B/cycle"},
-)
-# PCUs that make a stage take so many cycles on a tile of 36 elements.
-PCUS = {1: 36, 4: 9, 5: 8, 9: 4, 12: 3, 18: 2, 36: 1}
+from tests.rdu.pipelines import FAST, PCUS, chain
 
 
 def program_of(metapipe: Metapipe) -> Program:
@@ -31,18 +24,6 @@ def program_of(metapipe: Metapipe) -> Program:
 def cycles_of(metapipe: Metapipe) -> int:
     """The time of a metapipe on FAST."""
     return simulate(program_of(metapipe)).total_cycles
-
-
-def chain(stages: tuple[int, ...], steps: int, depths: tuple[int | None, ...] = ()) -> Metapipe:
-    """Stages of so many cycles one after another; depths: of the buffer behind each, None for the rule."""
-    p = Metapipeline("chain")
-    x, y = p.input_region("x", "t e", (steps, 36), "fp8"), p.output_region("y", "t e", (steps, 36), "fp8")
-    with p.metapipe(steps):
-        tile = p.load_tile(x, (1, 36))
-        for stage, depth in zip(stages, depths or (None,) * len(stages), strict=True):
-            tile = p.buffer(p.map("neg", tile, pcus=PCUS[stage]), depth=depth)
-        p.store_tile(y, tile)
-    return p.build()
 
 
 @pytest.mark.parametrize("stages", [(5, 9, 4), (9, 5, 4), (4, 5, 9), (36, 4, 4), (4, 4, 4, 4, 4), (12,)])
