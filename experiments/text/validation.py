@@ -32,7 +32,7 @@ def validation_parts(validation: Validation) -> list[Part]:
         if targets(found.compared):
             parts += [f"{found.name}: the rows that are farthest off", *worst_rows(found)]
         parts += shown_beside(found)
-        parts += [f"{one.row.id}: {one.explanation}" for one in found.compared if one.explanation]
+        parts += explained(found)
     return [*parts, *notes(validation)]
 
 
@@ -91,6 +91,11 @@ def shown_beside(found: FamilyResult) -> list[Part]:
     if not rows:
         return []
     return [f"{found.name}: beside, not counted as errors", rows_table(rows, "off by %"), sources(rows)]
+
+
+def explained(found: FamilyResult) -> list[Part]:
+    """What is behind the differences, of rows that say so."""
+    return [f"{one.row.id}: {one.explanation}" for one in found.compared if one.explanation and one.error_percent]
 
 
 def rows_table(rows: Sequence[Compared], heading: str) -> Table:

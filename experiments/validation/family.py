@@ -12,7 +12,7 @@ from patterns.plugin import load_module, modules
 
 FAMILIES = "experiments.families"
 # What a plan's time is made of, as far as its error is told: see bands.py.
-Part = Literal["gemm", "attention", "small_kernels", "collectives", "launches"]
+Part = Literal["gemm", "attention", "small_kernels", "collectives", "launches", "sections"]
 
 
 class Family(Protocol):
