@@ -15,10 +15,14 @@ if TYPE_CHECKING:
     from experiments.validation.bands import Band
 
 TITLE = (
-    "Error bands of the GPU (see `patternloom validate`): eight of ten measurements of a part lie so far from the"
+    "Error bands{whose} (see `patternloom validate`): eight of ten measurements of a part lie so far from the"
     " prediction, in percent of it, as stands above the part's share of the time. A time's band adds those of its parts"
     " by their shares, as if all were off the same way at once. A megakernel's time is shared out by what its operators"
     " would take at least."
+)
+OF_RDU = (
+    " The RDU has a band for looped decode only, from the rows that its two fitted parameters were fitted to: no times"
+    " of its other modes and of prefill were measured, only ratios between them."
 )
 
 
@@ -36,7 +40,9 @@ def error_band_parts(outcomes: Sequence[Outcome], word: str) -> list[Part]:
         Column("error\nband"),
         *(Column(part_heading(part, bands)) for part in used),
     )
-    return [TITLE, Table(columns, tuple(row(outcome, used) for outcome in banded), keys=2)]
+    families = {outcome.report.family for outcome in banded}
+    title = TITLE.format(whose=" of the GPU" if families == {"gpu"} else "") + (OF_RDU if "rdu" in families else "")
+    return [title, Table(columns, tuple(row(outcome, used) for outcome in banded), keys=2)]
 
 
 def part_heading(part: str, bands: Mapping[str, Band]) -> str:

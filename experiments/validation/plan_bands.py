@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, get_args
 
 from experiments.validation.bands import Band, band_of, known_bands
 from experiments.validation.family import Part
-from patterns.count import group_demand, group_traffic
+from patterns.count import compulsory, graph_demand, group_demand, group_traffic
 from patterns.kind import has
 
 if TYPE_CHECKING:
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from patterns.report import Execution
 
 PARTS: tuple[Part, ...] = get_args(Part)
+# The mode, who starts the calls, and what takes longest, of the RDU runs that times were measured of.
+MEASURED = ("looped", "hardware", "hbm_bytes")
 
 
 @dataclass(frozen=True)
@@ -34,13 +36,17 @@ class PartBand:
 
 
 def plan_bands(execution: Execution) -> tuple[PartBand, ...]:
-    """The parts that a GPU's time is made of, with their bands; () where nothing was measured on the machine.
+    """The parts that a plan's time is made of, with their bands; () where nothing was measured on the machine.
 
-    Time in which no kernel runs is the launches'.
+    On a GPU, time in which no kernel runs is the launches'. On an RDU, all is of one part, and known only of plans like
+    those that were measured.
     """
     plan, whole = execution.plan, execution.schedule.total_cycles
-    if plan.family != "gpu" or not whole:
+    if not whole:
         return ()
+    if plan.family == "rdu":
+        band = band_of(plan.machine, "sections", known_bands()) if as_measured(plan) else None
+        return (PartBand("sections", 1.0, band),) if band else ()
     times = dict.fromkeys(PARTS, 0.0)
     parts = parts_of(plan)
     for call, run in zip(plan.calls, execution.calls, strict=True):
@@ -52,6 +58,15 @@ def plan_bands(execution: Execution) -> tuple[PartBand, ...]:
     bands = {part: band_of(plan.machine, part, known_bands()) for part in shares}
     found = [PartBand(part, shares[part], band) for part, band in bands.items() if band is not None]
     return tuple(found) if len(found) == len(shares) else ()
+
+
+def as_measured(plan: Plan) -> bool:
+    """Whether an RDU's plan is like those that were measured: looped by the AGCUs, and held up by bytes from HBM."""
+    amounts = {**asdict(graph_demand(plan.graph)), "hbm_bytes": compulsory(plan.graph).total_bytes}
+    rates = plan.rates.achievable_by_resource
+    least_s = {sort: amount / rates[sort] for sort, amount in amounts.items() if amount and rates.get(sort)}
+    longest = max(least_s, key=lambda sort: least_s[sort], default="")
+    return (plan.mode, plan.launch.mode, longest) == MEASURED
 
 
 def parts_of(plan: Plan) -> Mapping[str, Part]:

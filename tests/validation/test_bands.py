@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+import rdu_model
 from experiments.cli import cli
 from experiments.validate import FamilyResult, Validation
 from experiments.validation.bands import ANY, Band, band_of, bands_text, found_bands, known_bands
-from experiments.validation.plan_bands import PartBand, combined, parts_of, plan_bands
+from experiments.validation.plan_bands import PartBand, as_measured, combined, parts_of, plan_bands
 from experiments.validation.row import Compared, Row
 from gpu_model import load_machine, lower
 from gpu_model.machine import Machine
@@ -99,6 +100,25 @@ def test_a_megakernels_time_is_shared_out_by_what_its_operators_take_at_least() 
     assert megakernel["attention"] == pytest.approx(expected, abs=0.02)
     assert megakernel["attention"] == pytest.approx(shares("library")["attention"], abs=0.1)
     assert shares("megakernel", members=2)["collectives"] > 0
+
+
+@pytest.mark.parametrize(
+    ("mode", "orchestration", "phase", "measured"),
+    [
+        ("looped", "hardware", "decode", True),
+        ("fused", "hardware", "decode", False),
+        ("looped", "software", "decode", False),
+        ("looped", "hardware", "prefill", False),
+    ],
+)
+def test_an_rdu_has_a_band_where_runs_like_it_were_measured(
+    mode: str, orchestration: str, phase: str, measured: bool
+) -> None:
+    graph = workload("llama-3.1-8b", phase=phase, context=1024, members=8)
+    machine = rdu_model.load_machine("sn40l")
+    plan = rdu_model.lower(graph, machine, mode=mode, orchestration=orchestration, members=8)
+    assert as_measured(plan) is measured
+    assert plan_bands(run_plan(replace(plan, machine="sn10"), spans=False)) == ()
 
 
 def test_the_projects_file_is_what_the_command_writes(tmp_path: Path) -> None:
