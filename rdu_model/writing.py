@@ -139,9 +139,8 @@ class Writing:
         if self.draft.tensors.get(region.name) is not region:
             raise UserError(f"{what}: region {region.name} is of another Metapipeline")
         if region.role not in roles:
-            raise UserError(
-                f"{what}: {region.name} is {_a(region.role)} region, due is {' or '.join(map(_a, roles))} one"
-            )
+            due = " or ".join(_a(role) for role in roles if role != "intermediate")
+            raise UserError(f"{what}: {region.name} is {_a(region.role)} region, due is {due} region")
         return region
 
     def need_carried(self, before: Tile, result: Tile) -> None:
@@ -179,7 +178,7 @@ class Writing:
             have = (
                 f"the metapipes around it that cut nothing yet have {counts}"
                 if counts
-                else "no metapipe is left for it"
+                else "no metapipe around it is free to cut it"
             )
             raise UserError(f"{what}: tiles of {extent} cover {dim!r} ({size}) in {wanted} steps; {have}")
         found.dim, found.extent = dim, extent

@@ -92,7 +92,7 @@ def _check_order(everything: tuple[Placed, ...], places: dict[str, Placed]) -> N
                 cycles = in_order(needs)[1]
                 if cycles:
                     raise UserError(
-                        f"a cycle: {chain_text(cycles[0][::-1])}; only iterations hand values back, by a carry"
+                        f"a cycle: {chain_text(cycles[0][::-1])}; only iterations hand values back, with carry"
                     )
                 raise UserError(f"{found.name} reads {source}, which is made below it: move it up")
             around = places[source].path

@@ -11,9 +11,10 @@ from patterns.pipeline.program import Program
 from patterns.pipeline.simulate import simulate
 from patterns.read import parse_graph
 from rdu_model import Metapipeline, load_machine, lower, lower_metapipe
+from rdu_model.depths import shallow_buffers
 from rdu_model.flow import take_apart
 from rdu_model.pipe import Metapipe
-from tests.rdu.pipelines import FAST, PCUS, chain
+from tests.rdu.pipelines import FAST, PCUS, chain, skip_edge
 
 
 def program_of(metapipe: Metapipe) -> Program:
@@ -67,6 +68,32 @@ def test_a_skip_edge_that_is_too_shallow_slows_everything_down(depth: int, inter
     # A slot of a is taken from the start of a to the end of sum, 16 cycles; `depth` tiles share that time.
     assert cycles_of(skip(depth, 20)) == 1 + 16 + (20 // depth - 1) * 16 + (depth - 1) * 4 + 1
     assert interval == 16 // depth
+
+
+def test_a_shallow_buffer_is_told_with_what_it_costs_and_the_depth_that_would_do() -> None:
+    assert lower_metapipe(skip(None), FAST).warnings == lower_metapipe(skip(4), FAST).warnings == ()
+    assert lower_metapipe(skip(2), FAST).warnings == (
+        "the buffer of 'a', from 'a' to 'sum', has 2 slots, which slows the metapipe down: 246 cycles, "
+        "83.6 % more than 134 with depth=4",
+    )
+
+
+def test_a_shallow_buffer_beside_a_slower_stage_costs_nothing() -> None:
+    # 5 and 4 take turns in 9 cycles, and the stage of 9 needs as long: only the buffers beside that one are too small.
+    (shallow,) = shallow_buffers(chain((9, 5, 4), 16, (None, 1, 2)), FAST) or (None,)
+    assert shallow is None
+    both = shallow_buffers(chain((5, 9, 4), 16, (1, 1, 2)), FAST)
+    # Each as if the other were deep: 18 + 15 * 14 and 18 + 15 * 13 instead of 153, and 2 for load and store.
+    assert [(one.buffer, one.depth, one.enough, one.cycles, one.best_cycles) for one in both] == [
+        ("neg", 1, 2, 230, 155),
+        ("neg_2", 1, 2, 215, 155),
+    ]
+
+
+def test_the_rule_gives_unequal_stages_more_than_they_need() -> None:
+    # A skip edge over stages 36, 4, 4, 4: the rule says 4 slots, and 48 cycles of one slot fit into 2 times 36.
+    (shallow,) = shallow_buffers(skip_edge((36, 4, 4, 4), 20, 0, 3, depth=1), FAST)
+    assert (shallow.reader, shallow.depth, shallow.enough) == ("s3", 1, 2)
 
 
 def nested(outer: int, inner: int, drain: bool) -> Metapipe:
