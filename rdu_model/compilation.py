@@ -13,6 +13,7 @@ from rdu_model.orchestrate import Intended, call_ps, launch_cost, mode_named
 from rdu_model.pipe import SOCKETS, Metapipe
 from rdu_model.section import Section
 from rdu_model.sections import Part, Piece, build, cut, spread_out
+from rdu_model.separate import apart
 from rdu_model.shortage import Shortage, Stop, refuse
 from rdu_model.written import check_written
 
@@ -76,6 +77,8 @@ def compile_graph(graph: Graph, machine: Machine, choices: Choices, members: int
     call_cycles = -(-call_ps(launch_cost(machine, choices.orchestration)) * machine.clock_hz // 10**12)
     # 2. Which nodes are one call.
     intended = mode_named(choices.mode).calls(graph)
+    if choices.collectives == "separate":
+        intended = tuple(part for one in intended for part in apart(one))
     # 3. Each as sections: tiling, parallelisation, buffers; cut where the fabric is too small.
     sections: list[Compiled] = []
     refusals: list[Refusal] = []
