@@ -67,7 +67,7 @@ def own_pace(section: Section, load: Load) -> int:
     buffers = [buffer for buffer in section.buffers if buffer.link.source == load.name]
     pmus = min((buffer.pmus for buffer in buffers), default=machine.pmus)
     limits = [pmus * machine.pmu_bytes_per_cycle]
-    limits += [section.wire(buffer.link.name).bytes_per_cycle for buffer in buffers]
+    limits += [int(section.wire(buffer.link.name).bytes_per_cycle) for buffer in buffers]
     if load.row_par:
         limits.append(load.row_par * machine.agcu_bytes_per_cycle)
     return min(limit for limit in limits if limit)

@@ -26,10 +26,11 @@ class Placement:
 class Route:
     """One flow of a link: from a cell to one or several, as a tree of mesh edges.
 
-    bytes_per_cycle: on each edge, on average while its phase works.
+    reader: which reader of the link it is for, '' if it fills the link's buffer. bytes_per_cycle: on each edge, on average while its phase works.
     """
 
     link: str
+    reader: str
     source: int
     targets: tuple[int, ...]
     bytes_per_cycle: float

@@ -80,9 +80,14 @@ def _moving_cycles(section: Section, name: str, reads: Mapping[str, int], writte
     port = section.machine.pmu_bytes_per_cycle
     slowest = 0
     for buffer in section.buffers:
-        link = buffer.link
-        moved = reads.get(link.source, 0) if name in link.readers else written if name == link.source else 0
-        slowest = max(slowest, -(-moved // (buffer.pmus * port)), section.wire(link.name).cycles_for(moved))
+        link, wire = buffer.link, section.wire(buffer.link.name)
+        if name in link.readers:
+            moved = reads.get(link.source, 0)
+            over_mesh = wire.read_cycles(moved, link.readers.index(name))
+        else:
+            moved = written if name == link.source else 0
+            over_mesh = wire.write_cycles(moved)
+        slowest = max(slowest, -(-moved // (buffer.pmus * port)), over_mesh)
     return slowest
 
 

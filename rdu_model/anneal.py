@@ -1,0 +1,120 @@
+"""Simulated annealing of units on the grid, hundreds of swaps at a time in numpy.
+
+Each step pairs all cells of a kind at one random distance, prices every swap as if the others stayed, and makes a
+random part of those that Metropolis' rule accepts. A net pulls each of its pins to the middle of its other pins.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+# Of the swaps that may be made in a step, the part that is: pairs that move at once are priced as if they did not.
+PART = 0.4
+# Steps of one cooling; the heat it starts with, in mean prices of a swap, and the part of it that is left at the end.
+STEPS = 3000
+HEAT = 1.0
+COOLED = 0.003
+
+
+@dataclass(frozen=True)
+class Pins:
+    """net, unit: of each pin. weight: with which its net pulls it. nets, units: how many there are.
+
+    movable: so many units, the first ones, have a cell for themselves and may change it.
+    """
+
+    net: Ints
+    unit: Ints
+    weight: Floats
+    nets: int
+    units: int
+    movable: int
+
+    @cached_property
+    def others(self) -> Floats:
+        """Weight of the other pins of each pin's net."""
+        return np.asarray(np.bincount(self.net, self.weight, self.nets)[self.net] - self.weight)
+
+
+@dataclass(frozen=True)
+class Board:
+    """rows, columns: where each cell is; a border between tiles is a gap. kinds: the cells of each kind of unit, in
+    order. across, down: cells of the grid.
+    """
+
+    rows: Floats
+    columns: Floats
+    kinds: tuple[Ints, ...]
+    across: int
+    down: int
+
+
+def anneal(pins: Pins, board: Board, cells: Ints, seed: int, steps: int = STEPS, heat: float = HEAT) -> Ints:
+    """Cells of all units after a cooling from `heat`; a unit stays on cells of its kind. cells: where they start."""
+    random = np.random.default_rng(seed)
+    cells = cells.copy()
+    # A unit that there is not stands for none: an empty cell.
+    holder = np.full(board.across * board.down, pins.units)
+    holder[cells[: pins.movable]] = np.arange(pins.movable)
+    scale = 0.0
+    for step in range(steps):
+        reach = max(1, round(max(board.across, board.down) * (1 - step / steps) ** 2))
+        one, other = _pairs(board, random, reach)
+        added = _prices(pins, board, cells, holder, one, other)
+        scale = scale or float(np.abs(added).mean())
+        warmth = scale * heat * COOLED ** (step / steps)
+        taken = (added < -warmth * np.log(random.random(len(added)))) & (random.random(len(added)) < PART)
+        here, there = one[taken], other[taken]
+        holder[here], holder[there] = holder[there], holder[here]
+        for moved in (here, there):
+            held = holder[moved]
+            cells[held[held < pins.units]] = moved[held < pins.units]
+    return cells
+
+
+def length(pins: Pins, board: Board, cells: Ints) -> float:
+    """The weighted distance of all pins from the middle of the others of their nets."""
+    found = 0.0
+    for axis in (board.rows, board.columns):
+        place = axis[cells[pins.unit]]
+        found += float((np.abs(place - _middles(pins, place)) * pins.weight).sum())
+    return found
+
+
+def _middles(pins: Pins, place: Floats) -> Floats:
+    drawn = pins.weight * place
+    return np.asarray((np.bincount(pins.net, drawn, pins.nets)[pins.net] - drawn) / pins.others)
+
+
+def _pairs(board: Board, random: np.random.Generator, reach: int) -> tuple[Ints, Ints]:
+    """Disjoint pairs of cells of a kind, all of a kind at the same distance of at most `reach` rows and columns."""
+    ones, others = [], []
+    for kind in board.kinds:
+        along, down = int(random.integers(-reach, reach + 1)), int(random.integers(0, reach + 1))
+        stride = max(1, abs((down * board.across + along) * len(kind) // (board.across * board.down)))
+        index = np.arange(max(0, len(kind) - stride))
+        first = index[(index + random.integers(0, 2 * stride)) // stride % 2 == 0]
+        ones.append(kind[first])
+        others.append(kind[first + stride])
+    return np.concatenate(ones), np.concatenate(others)
+
+
+def _prices(pins: Pins, board: Board, cells: Ints, holder: Ints, one: Ints, other: Ints) -> Floats:
+    """What each swap of two cells' units adds to the weighted length of all nets."""
+    target = np.append(cells, 0)
+    target[holder[one]], target[holder[other]] = other, one
+    now, then = cells[pins.unit], target[pins.unit]
+    added = np.zeros(len(pins.unit))
+    for axis in (board.rows, board.columns):
+        place = axis[now]
+        middle = _middles(pins, place)
+        added += np.abs(axis[then] - middle) - np.abs(place - middle)
+    of_unit = np.append(np.bincount(pins.unit, added * pins.weight, pins.units), 0.0)
+    return np.asarray(of_unit[holder[one]] + of_unit[holder[other]])

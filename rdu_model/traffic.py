@@ -1,0 +1,199 @@
+"""Who sends what to whom in a section, unit by unit: the flows that place and route carry over the mesh.
+
+Tiles are spread over units in order: part 3 of 8 of a tile is made by the PCUs, held by the PMUs and read by the PCUs
+that stand three eighths down their group. Of an operand that several PCUs need, each part goes to all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from rdu_model.buffers import CARRY_SLOTS, load_bytes, pmus_for
+from rdu_model.flow import Link
+from rdu_model.pipe import Carry, Load, Stage, Store
+from rdu_model.price import spread
+from rdu_model.rates import Rates, rates_of, moved_bytes
+from rdu_model.section import Section
+
+Units = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Net:
+    """The same bytes from one unit to one or several. reader: who reads a link's buffer, '' for who fills it."""
+
+    link: str
+    reader: str
+    source: int
+    targets: Units
+    bytes_per_cycle: float
+    phase: str
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """units: numbers of the PCUs of stages, of the PMUs of links and carries, of the AGCU streams of leaves.
+
+    All are numbered through: PCUs, then PMUs, then AGCU streams.
+    """
+
+    pcus: Mapping[str, Units]
+    pmus: Mapping[str, Units]
+    agcus: Mapping[str, Units]
+    nets: tuple[Net, ...]
+    rates: Rates
+
+    @property
+    def count(self) -> int:
+        """Units in all."""
+        return sum(len(units) for group in (self.pcus, self.pmus, self.agcus) for units in group.values())
+
+
+def traffic_of(section: Section) -> Traffic:
+    """The units that a section needs, and every flow between them."""
+    rates = rates_of(section)
+    numbers = iter(range(1 << 30))
+    pcus = {name: _take(numbers, group.pcus) for name, group in section.groups.items() if group.pcus}
+    pmus = {buffer.link.name: _take(numbers, buffer.pmus) for buffer in section.buffers}
+    for carry in section.flow.metapipe.carries:
+        pmus[carry.name] = _take(numbers, carry_pmus(section, carry))
+    agcus = {name: _take(numbers, count) for name, count in streams_of(section, rates).items()}
+    drawing = _Drawing(section, rates, pcus, pmus, agcus)
+    for buffer in section.buffers:
+        drawing.fill(buffer.link.name, buffer.link.source)
+        for reader in buffer.link.readers:
+            drawing.drain(buffer.link.name, buffer.link.source, reader)
+    for carry in section.flow.metapipe.carries:
+        drawing.fill(carry.name, carry.source)
+        for reader in carry.readers:
+            drawing.drain_carry(carry, reader)
+    return Traffic(pcus, pmus, agcus, tuple(drawing.nets), rates)
+
+
+def carry_pmus(section: Section, carry: Carry) -> int:
+    """PMUs of what one iteration hands to the next."""
+    whole = section.flow.asked[carry.source].touched(section.flow.metapipe.graph.sizes)[1]
+    return pmus_for(CARRY_SLOTS * whole, 0, 0, section.machine)
+
+
+def streams_of(section: Section, rates: Rates) -> dict[str, int]:
+    """AGCU streams of each load, store and exchange: as many as are asked for, or as its bytes need several times over.
+
+    A stream has the memory for itself at times, and then it should keep up with it.
+    """
+    machine = section.machine
+    for headroom in range(machine.agcu_streams, 0, -1):
+        found = _streams(section, rates, headroom)
+        if sum(found.values()) <= machine.agcus * machine.agcu_streams:
+            break
+    return found
+
+
+def _streams(section: Section, rates: Rates, headroom: int) -> dict[str, int]:
+    machine, flow = section.machine, section.flow
+    found = {}
+    for name, place in flow.leaves.items():
+        leaf = place.leaf
+        if isinstance(leaf, Stage) and flow.asked[name].unit_class != "network":
+            continue
+        pace = rates.per_cycle(name, moved_bytes(section, name))
+        wanted = (isinstance(leaf, Load) and leaf.row_par) or -int(-headroom * pace // machine.agcu_bytes_per_cycle)
+        found[name] = min(machine.agcus, max(1, wanted))
+    return found | {f"store {carry.tensor}": 1 for carry in flow.metapipe.carries if carry.stored}
+
+
+def _take(numbers: Iterator[int], count: int) -> Units:
+    return tuple(next(numbers) for _ in range(count))
+
+
+@dataclass(frozen=True)
+class _Drawing:
+    """Draws the nets of one link after another."""
+
+    section: Section
+    rates: Rates
+    pcus: Mapping[str, Units]
+    pmus: Mapping[str, Units]
+    agcus: Mapping[str, Units]
+    nets: list[Net] = field(default_factory=list)
+
+    def fill(self, link: str, source: str) -> None:
+        """From whoever makes the tiles into the PMUs. What only moves bytes does so from PMUs to PMUs."""
+        flow = self.section.flow
+        if isinstance(flow.leaves[source].leaf, Load):
+            made = load_bytes(flow, source, flow.sizes_at(source))
+        else:
+            made = flow.asked[source].touched(flow.sizes_at(source))[1]
+        makers = self.agcus.get(source) or self._working(source)
+        pace = self.rates.per_cycle(source, made * flow.tiles_of(source))
+        self._between(link, "", makers, [(unit,) for unit in self.pmus[link]], pace, self.rates.phases[source])
+
+    def drain(self, link: str, source: str, reader: str) -> None:
+        """From the PMUs to a reader: each operand that it reads there."""
+        flow = self.section.flow
+        leaf = flow.leaves[reader].leaf
+        if isinstance(leaf, Stage):
+            for number, sources in enumerate(leaf.sources):
+                if any(flow.roots[name] == source for name in sources):
+                    self._operand(link, reader, number)
+        else:
+            pace = self.rates.per_cycle(reader, moved_bytes(self.section, reader) if isinstance(leaf, Store) else 0)
+            parts = [(unit,) for unit in self.agcus[reader]]
+            self._between(link, reader, self.pmus[link], parts, pace, self.rates.phases[reader])
+
+    def drain_carry(self, carry: Carry, reader: str) -> None:
+        """From the PMUs of a carry to the stage that reads what the iteration before made."""
+        written = {name for name, result in self.section.flow.metapipe.of_block.carried if result == carry.tensor}
+        for number, read in enumerate(self.section.flow.asked[reader].node.reads):
+            if read in written:
+                self._operand(carry.name, reader, number)
+
+    def _operand(self, link: str, reader: str, number: int) -> None:
+        flow, group = self.section.flow, self.section.groups[reader]
+        touched = flow.asked[reader].touched(flow.sizes_at(reader))[0][number]
+        pace = self.rates.per_cycle(reader, touched * group.rereads[number] * flow.tiles_of(reader))
+        self._between(link, reader, self.pmus[link], self._parts(reader, number), pace, self.rates.phases[reader])
+
+    def _parts(self, reader: str, number: int) -> list[Units]:
+        """For each part of an operand, in order, the units that need it."""
+        units = self._working(reader)
+        if reader in self.agcus:
+            return [(unit,) for unit in self.agcus[reader]]
+        if not units:
+            return self._moved_to(reader)
+        asked, group = self.section.flow.asked[reader], self.section.groups[reader]
+        if asked.unit_class == "matrix":
+            grouped, rows, columns = splits(group.work.blocks, group.pcus)
+            if number == asked.column_read:
+                return [units[g * rows * columns + c :: columns][:rows] for g in range(grouped) for c in range(columns)]
+            return [units[part * columns : (part + 1) * columns] for part in range(grouped * rows)]
+        touched, _ = asked.touched(self.section.flow.sizes_at(reader))
+        parts = max(1, len(units) * touched[number] // max(touched))
+        return [units[part * len(units) // parts : (part + 1) * len(units) // parts] for part in range(parts)]
+
+    def _working(self, stage: str) -> Units:
+        """The PCUs of a stage that have work."""
+        units = self.pcus.get(stage, ())
+        if self.section.flow.asked[stage].unit_class != "matrix" or not units:
+            return units
+        grouped, rows, columns = splits(self.section.groups[stage].work.blocks, len(units))
+        return units[: grouped * rows * columns]
+
+    def _moved_to(self, stage: str) -> list[Units]:
+        """Where what only moves bytes puts them: the PMUs of its result."""
+        links: list[Link] = [buffer.link for buffer in self.section.buffers if buffer.link.source == stage]
+        carries = [carry for carry in self.section.flow.metapipe.carries if carry.source == stage]
+        return [(unit,) for found in (*links, *carries) for unit in self.pmus[found.name]]
+
+    def _between(self, link: str, reader: str, units: Units, parts: list[Units], pace: float, phase: str) -> None:
+        """Bytes that are spread over units, to parts of a reader: as many flows as the finer of both has pieces."""
+        pieces = max(len(units), len(parts)) if units and parts else 0
+        for piece in range(pieces):
+            source, targets = units[piece * len(units) // pieces], parts[piece * len(parts) // pieces]
+            self.nets.append(Net(link, reader, source, targets, pace / pieces, phase))
+
+
+def splits(blocks: tuple[int, ...], pcus: int) -> tuple[int, ...]:
+    """In how many parts each axis of a stage's grid is cut over so many PCUs."""
+    return tuple(-(-total // each) for total, each in zip(blocks, spread(blocks, pcus), strict=True))
