@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from patterns.pipeline.program import Barrier, Channel, Program, Role
 from patterns.pipeline.script import Acquire, Arrive, Await, Commit, Fill, Loop, Op, Release, Start, Wait
 from rdu_model.flow import Flow, Link
-from rdu_model.lanes import WAY, arrival_cycles, memory_for, summed_after, units
+from rdu_model.lanes import WAY, arrival_cycles, memory_for, units
 from rdu_model.pipe import Carry, Pipe, Placed, placed
 from rdu_model.section import Section
 from rdu_model.work import leaf_ops, stream
@@ -112,7 +112,10 @@ class _Writer:
         ops += [Release(name, reader) for name, reader in self._carried_to(level)]
         ops += [self._hand_on(link) for link in self._made_at(level)]
         if level == 1:
-            ops += [self._arriving(carry.name, summed_after(self.section, carry.source)) for carry in self._carries()]
+            ops += [
+                self._arriving(carry.name, arrival_cycles(self.section, carry.source, carry.name))
+                for carry in self._carries()
+            ]
         if level == 0:
             # The last iteration's result stays where it is: its readers let it go.
             for name, reader in self._carried_to(1):

@@ -19,7 +19,7 @@ def units(section: Section) -> tuple[Unit, ...]:
     flow = section.flow
     found = [Unit(memory.unit, "memory") for memory in _memories(section)]
     arrivals = [arrival_cycles(section, buffer.link.source, buffer.link.name) for buffer in section.buffers]
-    arrivals += [summed_after(section, carry.source) for carry in flow.metapipe.carries]
+    arrivals += [arrival_cycles(section, carry.source, carry.name) for carry in flow.metapipe.carries]
     if any(arrivals):
         found.append(Unit(WAY, "memory"))
     for name, place in flow.leaves.items():

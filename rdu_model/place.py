@@ -70,7 +70,10 @@ def pins_of(traffic: Traffic, heavier: Mapping[int, float]) -> Pins:
 def snake_start(section: Section, traffic: Traffic, fabric: Fabric) -> Ints:
     """The pipeline along a snake: each stage's PCUs beside the PMUs that it fills. AGCU streams have cell 0 still."""
     path = _snake(fabric)
-    order = [cell for cell in path if fabric.kinds[cell] == "pcu"], [cell for cell in path if fabric.kinds[cell] == "pmu"]
+    order = (
+        [cell for cell in path if fabric.kinds[cell] == "pcu"],
+        [cell for cell in path if fabric.kinds[cell] == "pmu"],
+    )
     along: dict[int, float] = {}
     done = 0
     for name in section.flow.leaves:

@@ -26,7 +26,8 @@ class Placement:
 class Route:
     """One flow of a link: from a cell to one or several, as a tree of mesh edges.
 
-    reader: which reader of the link it is for, '' if it fills the link's buffer. bytes_per_cycle: on each edge, on average while its phase works.
+    reader: which reader of the link it is for, '' if it fills the link's buffer. bytes_per_cycle: on each edge, on
+    average while its phase works.
     """
 
     link: str

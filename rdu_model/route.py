@@ -43,9 +43,7 @@ def _line(fabric: Fabric, start: int, least: int, most: int, fixed: int, vertica
     return up + [(at + n * step, at + (n - 1) * step) for n in range(start, least, -1)]
 
 
-def route(
-    nets: Sequence[Net], cells: Sequence[int], fabric: Fabric, machine: Machine, rounds: int = ROUNDS
-) -> Routes:
+def route(nets: Sequence[Net], cells: Sequence[int], fabric: Fabric, machine: Machine, rounds: int = ROUNDS) -> Routes:
     """The routes of a section's flows; some edges may have too much. cells: of each unit."""
     mesh = _Mesh(nets, cells, fabric, machine)
     for net in range(len(nets)):

@@ -6,17 +6,18 @@ that stand three eighths down their group. Of an operand that several PCUs need,
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rdu_model.buffers import CARRY_SLOTS, load_bytes, pmus_for
-from rdu_model.flow import Link
 from rdu_model.pipe import Carry, Load, Stage, Store
 from rdu_model.price import spread
-from rdu_model.rates import Rates, rates_of, moved_bytes
+from rdu_model.rates import Rates, moved_bytes, rates_of
 from rdu_model.section import Section
 
 Units = tuple[int, ...]
+# For each part of a tile, in order, the units that it goes to.
+Parts = Sequence[Units]
 
 
 @dataclass(frozen=True)
@@ -139,8 +140,8 @@ class _Drawing:
                     self._operand(link, reader, number)
         else:
             pace = self.rates.per_cycle(reader, moved_bytes(self.section, reader) if isinstance(leaf, Store) else 0)
-            parts = [(unit,) for unit in self.agcus[reader]]
-            self._between(link, reader, self.pmus[link], parts, pace, self.rates.phases[reader])
+            ends = [(unit,) for unit in self.agcus[reader]]
+            self._between(link, reader, self.pmus[link], ends, pace, self.rates.phases[reader])
 
     def drain_carry(self, carry: Carry, reader: str) -> None:
         """From the PMUs of a carry to the stage that reads what the iteration before made."""
@@ -155,7 +156,7 @@ class _Drawing:
         pace = self.rates.per_cycle(reader, touched * group.rereads[number] * flow.tiles_of(reader))
         self._between(link, reader, self.pmus[link], self._parts(reader, number), pace, self.rates.phases[reader])
 
-    def _parts(self, reader: str, number: int) -> list[Units]:
+    def _parts(self, reader: str, number: int) -> Parts:
         """For each part of an operand, in order, the units that need it."""
         units = self._working(reader)
         if reader in self.agcus:
@@ -180,13 +181,13 @@ class _Drawing:
         grouped, rows, columns = splits(self.section.groups[stage].work.blocks, len(units))
         return units[: grouped * rows * columns]
 
-    def _moved_to(self, stage: str) -> list[Units]:
+    def _moved_to(self, stage: str) -> Parts:
         """Where what only moves bytes puts them: the PMUs of its result."""
-        links: list[Link] = [buffer.link for buffer in self.section.buffers if buffer.link.source == stage]
-        carries = [carry for carry in self.section.flow.metapipe.carries if carry.source == stage]
-        return [(unit,) for found in (*links, *carries) for unit in self.pmus[found.name]]
+        held = [buffer.link.name for buffer in self.section.buffers if buffer.link.source == stage]
+        held += [carry.name for carry in self.section.flow.metapipe.carries if carry.source == stage]
+        return [(unit,) for name in held for unit in self.pmus[name]]
 
-    def _between(self, link: str, reader: str, units: Units, parts: list[Units], pace: float, phase: str) -> None:
+    def _between(self, link: str, reader: str, units: Units, parts: Parts, pace: float, phase: str) -> None:
         """Bytes that are spread over units, to parts of a reader: as many flows as the finer of both has pieces."""
         pieces = max(len(units), len(parts)) if units and parts else 0
         for piece in range(pieces):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import singledispatch
 
-from patterns.pipeline.script import Counts, Op, Run
+from patterns.pipeline.script import Counts, Finish, Op, Run, Start
 from rdu_model.buffers import load_bytes, read_bytes
 from rdu_model.collective import exchange
 from rdu_model.homes import Memory
@@ -29,13 +29,14 @@ def stream(memory: Memory, moved: int, label: str) -> Run:
 
 @leaf_ops.register
 def _(leaf: Load, section: Section, sizes: Mapping[str, int]) -> tuple[Op, ...]:
-    """A stream in: its memory, then what is left of its own path."""
+    """A stream in: its memory, and its own path if that is slower."""
     moved = load_bytes(section.flow, leaf.name, sizes)
     from_memory = stream(memory_for(section, leaf.tensor), moved, leaf.name)
     if not is_narrow(section, leaf):
         return (from_memory,)
+    # Its own path is busy from its first byte on, while others may have the memory.
     alone = -(-moved // own_pace(section, leaf))
-    return (from_memory, Run(stream_unit(leaf), max(0, alone - from_memory.cycles), leaf.name))
+    return (Start(stream_unit(leaf), alone, handle=leaf.name, label=leaf.name), from_memory, Finish(leaf.name))
 
 
 @leaf_ops.register
