@@ -77,7 +77,7 @@ def slot_bytes(flow: Flow, link: Link) -> int:
 
 def buffers(flow: Flow, groups: Mapping[str, Group], machine: Machine) -> Buffers | Shortage:
     """The buffers of a section, or what it lacks."""
-    carried = sum(_carry_pmus(flow, carry, machine) for carry in flow.metapipe.carries)
+    carried = sum(carry_pmus(flow, carry, machine) for carry in flow.metapipe.carries)
     least = [Buffer(link, slots_of(flow, link, machine), slot_bytes(flow, link), 0) for link in flow.links]
     least = [replace(b, pmus=pmus_for(b.slots * b.slot_bytes, 0, 0, machine)) for b in least]
     free = machine.pmus - carried - sum(buffer.pmus for buffer in least)
@@ -104,7 +104,8 @@ def slots_of(flow: Flow, link: Link, machine: Machine) -> int:
     return min(link.tiles, link.depth + -(-latency_cycles // max(1, each.cycles)))
 
 
-def _carry_pmus(flow: Flow, carry: Carry, machine: Machine) -> int:
+def carry_pmus(flow: Flow, carry: Carry, machine: Machine) -> int:
+    """PMUs of what one iteration hands to the next."""
     whole = flow.asked[carry.source].touched(flow.metapipe.graph.sizes)[1]
     return pmus_for(carry.slots * whole, 0, 0, machine)
 

@@ -15,6 +15,7 @@ from rdu_model.section import Section
 from rdu_model.sections import Part, Piece, build, cut, spread_out
 from rdu_model.separate import apart
 from rdu_model.shortage import Shortage, Stop, refuse
+from rdu_model.wiring import wired
 from rdu_model.written import check_written
 
 PLACEMENTS = ("estimate", "full")
@@ -88,11 +89,17 @@ def compile_graph(graph: Graph, machine: Machine, choices: Choices, members: int
         )
         sections += made
         refusals += refused
+    # 4. Each on the grid, or an estimate of what that costs.
+    sections = [replace(one, section=wired(one.section, choices.placement, choices.seed)) for one in sections]
     return Compilation(tuple(sections), tuple(refusals))
 
 
-def compile_metapipe(metapipe: Metapipe, machine: Machine) -> Compiled:
-    """A metapipe as it is written, on as many sockets as its all_reduces sum over. Raises DoesNotFit, UserError."""
+def compile_metapipe(metapipe: Metapipe, machine: Machine, placement: str = "estimate", seed: int = 0) -> Compiled:
+    """A metapipe as it is written, on as many sockets as its all_reduces sum over; see Choices for the others.
+
+    Raises DoesNotFit, UnknownName, UserError.
+    """
+    choices = Choices(placement=placement, seed=seed)
     check_written(metapipe)
     members = metapipe.graph.sizes.get(SOCKETS, 1)
     check_sockets(machine, members)
@@ -101,6 +108,7 @@ def compile_metapipe(metapipe: Metapipe, machine: Machine) -> Compiled:
     section = spread_out(metapipe, machine, members)
     if isinstance(section, Shortage):
         raise refuse(metapipe.graph, section, f"in metapipe {metapipe.name!r} on {machine.name}")
+    section = wired(section, choices.placement, choices.seed)
     return Compiled(metapipe.of_block, section, "written as one metapipe")
 
 

@@ -53,12 +53,19 @@ def lower(
     )
 
 
-def lower_metapipe(metapipe: Metapipe, machine: Machine, *, orchestration: str = "hardware") -> Plan:
+def lower_metapipe(
+    metapipe: Metapipe,
+    machine: Machine,
+    *,
+    orchestration: str = "hardware",
+    placement: str = "estimate",
+    seed: int = 0,
+) -> Plan:
     """How a machine runs a metapipe as it is written, as one call. Raises DoesNotFit, UnknownName.
 
     It runs on as many sockets as its all_reduces sum over. Warnings say which buffers are too shallow for full speed.
     """
-    compiled = compile_metapipe(metapipe, machine)
+    compiled = compile_metapipe(metapipe, machine, placement, seed)
     call = _call(compiled.section, compiled.reason, machine, metapipe.of_block.count)
     members, launch = compiled.section.members, launch_cost(machine, orchestration)
     warnings = tuple(shallow.text for shallow in shallow_buffers(metapipe, machine))

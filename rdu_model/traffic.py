@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from rdu_model.buffers import CARRY_SLOTS, load_bytes, pmus_for
+from rdu_model.buffers import carry_pmus, load_bytes
 from rdu_model.pipe import Carry, Load, Stage, Store
 from rdu_model.price import spread
 from rdu_model.rates import Rates, moved_bytes, rates_of
@@ -58,7 +58,7 @@ def traffic_of(section: Section) -> Traffic:
     pcus = {name: _take(numbers, group.pcus) for name, group in section.groups.items() if group.pcus}
     pmus = {buffer.link.name: _take(numbers, buffer.pmus) for buffer in section.buffers}
     for carry in section.flow.metapipe.carries:
-        pmus[carry.name] = _take(numbers, carry_pmus(section, carry))
+        pmus[carry.name] = _take(numbers, carry_pmus(section.flow, carry, section.machine))
     agcus = {name: _take(numbers, count) for name, count in streams_of(section, rates).items()}
     drawing = _Drawing(section, rates, pcus, pmus, agcus)
     for buffer in section.buffers:
@@ -70,12 +70,6 @@ def traffic_of(section: Section) -> Traffic:
         for reader in carry.readers:
             drawing.drain_carry(carry, reader)
     return Traffic(pcus, pmus, agcus, tuple(drawing.nets), rates)
-
-
-def carry_pmus(section: Section, carry: Carry) -> int:
-    """PMUs of what one iteration hands to the next."""
-    whole = section.flow.asked[carry.source].touched(section.flow.metapipe.graph.sizes)[1]
-    return pmus_for(CARRY_SLOTS * whole, 0, 0, section.machine)
 
 
 def streams_of(section: Section, rates: Rates) -> dict[str, int]:
