@@ -25,6 +25,11 @@ class Area:
         """For people."""
         return f"tile {self.tile} rows {_span(self.rows)} columns {_span(self.columns)}: {self.units:,}"
 
+    @property
+    def short(self) -> str:
+        """For a table."""
+        return f"{_span(self.rows)}x{_span(self.columns)} {self.units:,}"
+
 
 def _span(ends: tuple[int, int]) -> str:
     first, last = ends

@@ -42,9 +42,10 @@ def _rows(placed: Placed, signs: list[str]) -> Iterator[str]:
             yield ""
         parts = []
         for left in range(0, fabric.columns, fabric.tile_columns):
-            right = left + fabric.tile_columns - 1
-            inside = "".join(signs[fabric.cell(row, left) : fabric.cell(row, right) + 1])
-            parts.append(edges.get((fabric.cell(row, left), 0), " ") + inside + edges.get((fabric.cell(row, right), 1), " "))
+            first = fabric.cell(row, left)
+            last = first + fabric.tile_columns - 1
+            inside = "".join(signs[first : last + 1])
+            parts.append(edges.get((first, 0), " ") + inside + edges.get((last, 1), " "))
         yield "  ".join(parts).rstrip()
 
 

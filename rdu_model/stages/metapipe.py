@@ -18,7 +18,7 @@ PLACED = False
 
 LEGEND = """\
   LOAD_TILE   a stream from off-chip memory into PMUs, row_par rows at a time; # of a step
-  BUFFER      tiles in PMUs; # slots x size, PMUs, how many of them capacity, reads and writes need, readers
+  BUFFER      tiles in PMUs; # slots x size, PMUs, and how many of them capacity, reads and writes need
   BUFFER(fn)  the same buffer, read in another order: it takes no unit and no time
   others      a stage on units of its own; # PCUs and cycles for a tile"""
 
@@ -80,7 +80,8 @@ def _(about: Store, section: Section) -> str:
 @note.register
 def _(about: Buffer, section: Section) -> str:
     held = f"{about.slots} x {size_text(about.slot_bytes)} in {number_of(about.pmus, 'PMU')}"
-    return f"{held} ({why_pmus(section, about)}) for {', '.join(about.link.readers)}"
+    ahead = ", reads ahead" if about.slots > about.link.depth else ""
+    return f"{held} ({why_pmus(section, about)}){ahead}"
 
 
 @note.register

@@ -1,0 +1,89 @@
+"""route: the way of each buffer's tiles, as the estimate has it and as it was routed, and the load of the mesh."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rdu_model.compilation import Compilation, Compiled
+from rdu_model.compile_stage import Cell, Rows, Shown, title
+from rdu_model.fabric import Edge, Fabric
+from rdu_model.placement import Placed, Routes
+from rdu_model.section import Section
+
+RANK = 6
+PLACED = True
+
+MOST_EDGES = 10
+BANDS = 5
+FEW = 3
+LEGEND = """\
+  links    mesh links of the ways from the source by the buffer's PMUs to all readers, each counted once
+  needs    bytes in a cycle on the busiest of its flows, on average while its loop works
+  allowed  bytes in a cycle that the busiest mesh link on its way leaves it; - where nothing holds it up"""
+
+
+def show(compilation: Compilation, chosen: tuple[Compiled, ...]) -> tuple[Shown, ...]:
+    """The ways and the mesh of each section."""
+    shown: list[Shown] = []
+    for compiled in chosen:
+        if compiled.section.placed is not None:
+            shown += [title(compiled), *_ways(compiled.section, compiled.section.placed)]
+    return (*shown, LEGEND)
+
+
+def _ways(section: Section, placed: Placed) -> Iterator[Shown]:
+    rows = tuple(_row(section, placed.routes, buffer.link.name) for buffer in section.buffers)
+    headings = ("tiles of", "flows", "links", "hops", "latency\ncycles", "needs\nB/cycle", "allowed\nB/cycle")
+    if rows:
+        yield Rows(headings, rows)
+    yield _summary(placed)
+    if placed.routes.load:
+        yield _loads(placed.routes)
+        yield f"The {min(MOST_EDGES, len(placed.routes.load))} busiest links of the mesh:"
+        yield _busiest(placed)
+
+
+def _row(section: Section, routes: Routes, link: str) -> tuple[Cell, ...]:
+    wire = section.wire(link)
+    flows = [route for route in routes.routes if route.link == link]
+    needs = max((route.bytes_per_cycle for route in flows), default=0.0)
+    used = len(routes.trees.get(link, ()))
+    return link, len(flows), used, wire.hops, wire.latency_cycles, f"{needs:.1f}", wire.bytes_per_cycle or None
+
+
+def _summary(placed: Placed) -> str:
+    routes = placed.routes
+    told = [f"{len(routes.routes):,} flows on {len(routes.load):,} links of the mesh"]
+    told.append(f"the busiest carries {routes.busiest:.1%} of its {routes.capacity:,} B/cycle")
+    if placed.byte_hops:
+        told.append("bytes x hops in a cycle: " + ", ".join(f"{how} {n:,.0f}" for how, n in placed.byte_hops.items()))
+    return "; ".join(told)
+
+
+def _loads(routes: Routes) -> Rows:
+    """How many links carry how much of what they can."""
+    shares = [load / routes.capacity for load in routes.load.values()]
+    top = max(1.0, *shares)
+    rows: list[tuple[Cell, ...]] = []
+    for band in range(BANDS):
+        low, high = top * band / BANDS, top * (band + 1) / BANDS
+        inside = sum(low < share <= high for share in shares)
+        rows.append((f"to {high:.0%}", inside, inside / len(shares)))
+    return Rows(("load", "links", "of those used"), tuple(rows))
+
+
+def _busiest(placed: Placed) -> Rows:
+    routes, fabric = placed.routes, placed.fabric
+    edges = sorted(routes.load, key=lambda edge: (-routes.load[edge], edge))[:MOST_EDGES]
+    users = {edge: [link for link, tree in routes.trees.items() if edge in set(tree)] for edge in edges}
+    rows: list[tuple[Cell, ...]] = []
+    for edge in edges:
+        load, more = routes.load[edge], " ..." if len(users[edge]) > FEW else ""
+        used_by = ", ".join(users[edge][:FEW]) + more
+        rows.append((_edge(fabric, edge), f"{load:.1f}", load / routes.capacity, routes.flows[edge], used_by))
+    return Rows(("from row, column to", "B/cycle", "of what it\ncarries", "flows", "tiles of"), tuple(rows))
+
+
+def _edge(fabric: Fabric, edge: Edge) -> str:
+    (row, column), (to_row, to_column) = map(fabric.row_column, edge)
+    return f"{row}, {column} to {to_row}, {to_column}"
