@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from experiments.compare import Comparison
+    from experiments.floorplan import Floorplan
     from experiments.validate import Validation
 
 PLOTS = "experiments.plot"
@@ -26,14 +27,15 @@ METADATA: Mapping[str, Mapping[str, str | None]] = {"png": {"Software": None}, "
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure and its data: `rows` have the same keys, units in their names."""
+    """A figure and its data: `rows` have the same keys, units in their names. narrow: the same for one column."""
 
     figure: Figure
     rows: tuple[dict[str, object], ...]
+    narrow: Figure | None = None
 
 
 # What a plot draws; its file says so as `OF`.
-Subject = Literal["comparison", "validation"]
+Subject = Literal["comparison", "validation", "floorplan"]
 
 
 def plot_kinds(subject: Subject = "comparison") -> tuple[str, ...]:
@@ -43,9 +45,10 @@ def plot_kinds(subject: Subject = "comparison") -> tuple[str, ...]:
 
 def check_kinds(kinds: Sequence[str]) -> None:
     """Raises UnknownName for a kind of plot that there is not."""
+    known = (*plot_kinds(), *plot_kinds("floorplan"))
     for kind in kinds:
-        if kind not in plot_kinds():
-            raise UnknownName("plot", kind, plot_kinds())
+        if kind not in known:
+            raise UnknownName("plot", kind, known)
 
 
 def drawn(comparison: Comparison, kinds: Sequence[str] = ()) -> dict[str, bytes]:
@@ -61,6 +64,13 @@ def drawn_validation(validation: Validation) -> dict[str, bytes]:
         return {name: content for kind in kinds for name, content in contents(kind, validation)}
 
 
+def drawn_floorplan(floorplan: Floorplan, kinds: Sequence[str] = ()) -> dict[str, bytes]:
+    """File name -> content of the plots of a floorplan: PNG, SVG and CSV of each, and PNG and SVG for one column."""
+    with in_style():
+        kinds = kinds or plot_kinds("floorplan")
+        return {name: content for kind in kinds for name, content in contents(kind, floorplan)}
+
+
 @contextmanager
 def in_style() -> Iterator[None]:
     """What is drawn inside has the style of all plots."""
@@ -70,10 +80,12 @@ def in_style() -> Iterator[None]:
         yield
 
 
-def contents(kind: str, subject: Comparison | Validation) -> list[tuple[str, bytes]]:
-    """The three files of one plot."""
+def contents(kind: str, subject: Comparison | Validation | Floorplan) -> list[tuple[str, bytes]]:
+    """The files of one plot."""
     picture: Picture = load_module(PLOTS, kind, "plot").draw(subject)
     pictures = [(f"{kind}.{suffix}", rendered(picture.figure, suffix)) for suffix in METADATA]
+    if picture.narrow is not None:
+        pictures += [(f"{kind}_one_column.{suffix}", rendered(picture.narrow, suffix)) for suffix in METADATA]
     return [*pictures, (f"{kind}.csv", records_csv(picture.rows).encode())]
 
 

@@ -17,7 +17,7 @@ from rdu_model.section import Section
 
 INDENT = "    "
 # Notes stand here; those of longer statements behind them.
-NOTE_COLUMN = 44
+NOTE_COLUMN = 40
 
 
 @dataclass(frozen=True)

@@ -63,7 +63,7 @@ def _(about: Stage, section: Section) -> str:
     on, unit_class = section.groups[about.name], section.flow.asked[about.name].unit_class
     if unit_class == "network":
         return "links between sockets"
-    return f"{number_of(on.pcus, 'PCU')}, {on.cycles:,} cycles" if on.pcus else "only moves bytes"
+    return f"{number_of(on.pcus, 'PCU')}, {number_of(on.cycles, 'cycle')}" if on.pcus else "only moves bytes"
 
 
 @note.register
