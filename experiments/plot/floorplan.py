@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from experiments.floorplan import Floorplan, Unit, records
 from experiments.picture import Picture
+from patterns.plural import number_of
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -79,7 +80,7 @@ def title(floorplan: Floorplan, *, across: bool) -> str:
     """The section, and what it takes."""
     section = floorplan.section
     what = f"{floorplan.graph} on {section.machine.name}, {floorplan.mode}: section {section.name}"
-    size = f"{section.pcus:,} PCUs and {section.pmus:,} PMUs for {len(section.groups):,} stages"
+    size = f"{section.pcus:,} PCUs and {section.pmus:,} PMUs for {number_of(len(section.groups), 'stage')}"
     return f"{what}, {size}" if across else f"{what}\n{size}"
 
 
@@ -164,24 +165,21 @@ def fill(unit: Unit, colors: Mapping[str, str]) -> Color:
 
 
 def add_agcus(axes: Axes, floorplan: Floorplan) -> None:
-    """A triangle at the edge for each AGCU, dark where it streams."""
+    """A triangle at the edge for each AGCU, dark where it streams; one for all that stand at the same place."""
     fabric = floorplan.fabric
-    drawn_at: dict[tuple[float, float], int] = {}
+    streams: dict[int, bool] = {}
     for number, cell in enumerate(fabric.agcus):
+        streams[cell] = streams.get(cell, False) or number in floorplan.streams
+    for cell, streaming in streams.items():
         x, y = at(floorplan, cell)
         right = fabric.row_column(cell)[1] % fabric.tile_columns > 0
-        x += 1.25 if right else -1.25
-        # Where several stand at one cell they are drawn below one another.
-        y += 0.9 * drawn_at.setdefault((x, y), 0)
-        drawn_at[x, y] = drawn_at.get((x, y), 0) + 1
-        streams = number in floorplan.streams
         axes.plot(
-            *([x], [y]),
+            *([x + 1.25 if right else x - 1.25], [y]),
             marker="<" if right else ">",
             markersize=3.2,
             markeredgewidth=0.5,
             color=INK,
-            markerfacecolor=INK if streams else "white",
+            markerfacecolor=INK if streaming else "white",
             linestyle="none",
         )
 

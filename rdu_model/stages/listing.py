@@ -30,7 +30,7 @@ def _head(compiled: Compiled) -> Iterator[str]:
     machine = section.machine
     yield f"section {title(compiled)}"
     yield (
-        f"on {machine.name}, {number_of(section.members, 'socket')}: {machine.tiles} tiles of {machine.tile_rows} x "
+        f"on {machine.name}, {number_of(section.members, 'socket')}: {number_of(machine.tiles, 'tile')} of {machine.tile_rows} x "
         f"{machine.tile_columns}, {machine.pcus:,} PCUs, {machine.pmus:,} PMUs, {machine.agcus} AGCUs"
     )
     yield ""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from math import prod
 
 from patterns.pipeline.bounds import limiting_unit, work_by_unit
+from patterns.pipeline.program import Program
 from patterns.pipeline.script import Op, Run, Start
 from patterns.pipeline.uses import flat_ops
 from rdu_model.compilation import Compilation, Compiled
@@ -20,11 +21,11 @@ PLACED = False
 
 CLASSES = {"matrix": "systolic", "vector": "SIMD", "network": "links", "memory": "none"}
 LEGEND = """\
-  units      systolic or SIMD: PCUs as that; links: to other sockets; none: it only moves bytes, by PMUs
-  blocks     of the systolic array (grouped x rows x columns) or of SIMD lanes in a full tile; PCUs share them out
-  cycles     of a full tile on the PCU with the most blocks; in all: with ports, ways and the start of every tile
-  of slowest the stage's cycles as a part of those of the stage that has most
-  padding    FLOPs that the arrays are busy with for each FLOP that is needed"""
+  units       systolic or SIMD: PCUs as that; links: to other sockets; none: it only moves bytes, by PMUs
+  blocks      of the systolic array (grouped x rows x columns) or of SIMD lanes in a full tile; PCUs share them out
+  cycles      of a full tile on the PCU with the most blocks; in all: with ports, ways and the start of every tile
+  of slowest  the stage's cycles as a part of those of the stage that has most
+  padding     FLOPs that the arrays are busy with for each FLOP that is needed"""
 
 
 def show(compilation: Compilation, chosen: tuple[Compiled, ...]) -> tuple[Shown, ...]:
@@ -37,7 +38,6 @@ def show(compilation: Compilation, chosen: tuple[Compiled, ...]) -> tuple[Shown,
 
 def _stages(section: Section) -> Iterator[Shown]:
     program = emit(section)
-    work = dict(work_by_unit(program))
     scripts = {role.name: role.script for role in program.roles}
     in_all = {name: _held_cycles(scripts[name]) for name in section.groups}
     slowest = max(in_all.values(), default=0)
@@ -45,12 +45,22 @@ def _stages(section: Section) -> Iterator[Shown]:
         headings = ("stage", "units", "blocks", "PCUs", "blocks\na PCU", "cycles", "tiles", "cycles\nin all")
         rows = tuple(_row(section, name, in_all[name], slowest) for name in in_all)
         yield Rows((*headings, "of\nslowest", "padding"), rows)
-    unit = limiting_unit(program)
-    share = f"; the slowest stage takes {slowest:,}" if unit.unit_class == "memory" and in_all else ""
     machine = section.machine
     yield (
-        f"{unit.name} limits: {work[unit.name]:,} cycles{share}. "
-        f"{section.pcus:,} of {usable_pcus(machine):,} usable PCUs are used; the socket has {machine.pcus:,}."
+        f"{_limit(program, in_all)} {section.pcus:,} of {usable_pcus(machine):,} usable PCUs are used; the socket has "
+        f"{machine.pcus:,}."
+    )
+
+
+def _limit(program: Program, in_all: Mapping[str, int]) -> str:
+    """What sets the pace: the unit with most cycles, beside the slowest stage where that is another."""
+    unit, work = limiting_unit(program), dict(work_by_unit(program))
+    stage = max(in_all, key=lambda name: in_all[name], default="")
+    if unit.unit_class != "memory" or not stage:
+        return f"{stage or unit.name} limits: {in_all.get(stage, work[unit.name]):,} cycles."
+    return (
+        f"{unit.name.upper()} limits: its streams take {work[unit.name]:,} cycles, the slowest stage, {stage}, "
+        f"{in_all[stage]:,}."
     )
 
 

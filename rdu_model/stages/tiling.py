@@ -140,7 +140,7 @@ def _whole(section: Section, loops: tuple[Loop, ...]) -> Iterator[str]:
         blocked = tuple(one.node.name for one in asked if relation(one, dim) == "blocked")
         considered = any(loop.nest.dim == dim for loop in loops)
         reasons = [f"{few(blocked)} must have all of it" for _ in blocked[:1]]
-        reasons += ["a loop over it would gain nothing"] if considered else []
+        reasons += [f"a loop over it would gain less than {NEARLY:.0%}"] if considered else []
         if not reasons:
             reasons.append(f"the nodes that know it are in {DEEPEST} loops already, or under {WORTH:.0%} of the time")
         yield f"  {dim}  {sizes[dim]:,}: {'; '.join(reasons)}"
