@@ -30,8 +30,9 @@ def _head(compiled: Compiled) -> Iterator[str]:
     machine = section.machine
     yield f"section {title(compiled)}"
     yield (
-        f"on {machine.name}, {number_of(section.members, 'socket')}: {number_of(machine.tiles, 'tile')} of {machine.tile_rows} x "
-        f"{machine.tile_columns}, {machine.pcus:,} PCUs, {machine.pmus:,} PMUs, {machine.agcus} AGCUs"
+        f"on {machine.name}, {number_of(section.members, 'socket')}: {number_of(machine.tiles, 'tile')} of "
+        f"{machine.tile_rows} x {machine.tile_columns}, {machine.pcus:,} PCUs, {machine.pmus:,} PMUs, "
+        f"{machine.agcus} AGCUs"
     )
     yield ""
 
