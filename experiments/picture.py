@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from experiments.compare import Comparison
     from experiments.floorplan import Floorplan
+    from experiments.survey import Record
     from experiments.validate import Validation
 
 PLOTS = "experiments.plot"
@@ -35,7 +36,7 @@ class Picture:
 
 
 # What a plot draws; its file says so as `OF`.
-Subject = Literal["comparison", "validation", "floorplan"]
+Subject = Literal["comparison", "validation", "floorplan", "records"]
 
 
 def plot_kinds(subject: Subject = "comparison") -> tuple[str, ...]:
@@ -71,6 +72,12 @@ def drawn_floorplan(floorplan: Floorplan, kinds: Sequence[str] = ()) -> dict[str
         return {name: content for kind in kinds for name, content in contents(kind, floorplan)}
 
 
+def drawn_records(records: Sequence[Record], kinds: Sequence[str]) -> dict[str, bytes]:
+    """File name -> content of plots of a survey's records: PNG, SVG and CSV of each."""
+    with in_style():
+        return {name: content for kind in kinds for name, content in contents(kind, records)}
+
+
 @contextmanager
 def in_style() -> Iterator[None]:
     """What is drawn inside has the style of all plots."""
@@ -80,7 +87,7 @@ def in_style() -> Iterator[None]:
         yield
 
 
-def contents(kind: str, subject: Comparison | Validation | Floorplan) -> list[tuple[str, bytes]]:
+def contents(kind: str, subject: Comparison | Validation | Floorplan | Sequence[Record]) -> list[tuple[str, bytes]]:
     """The files of one plot."""
     picture: Picture = load_module(PLOTS, kind, "plot").draw(subject)
     pictures = [(f"{kind}.{suffix}", rendered(picture.figure, suffix)) for suffix in METADATA]

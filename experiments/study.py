@@ -1,4 +1,7 @@
-"""A study: a question, the comparisons that answer it, and the sentence that their numbers support."""
+"""A study: a question, what was run to answer it, and the sentence that its numbers support.
+
+A Study is one comparison; a Survey (see survey.py) is whatever runs it declares.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from patterns.plugin import load_module, modules
 
 if TYPE_CHECKING:
     from experiments.compare import Comparison
+    from experiments.survey import Survey
     from patterns.report import Report
 
 STUDIES = "experiments.studies"
@@ -41,20 +45,30 @@ def study_names() -> tuple[str, ...]:
     return modules(STUDIES)
 
 
-def study_named(name: str) -> Study:
+def study_named(name: str) -> Study | Survey:
     """The study `name`. Raises UnknownName."""
-    return cast(Study, load_module(STUDIES, name, "study").STUDY)
+    return cast("Study | Survey", load_module(STUDIES, name, "study").STUDY)
 
 
 def run_study(name: str) -> Result:
-    """Run a study: its page, its resolved configuration, table (CSV, JSON) and figures. Raises UserErrors."""
+    """Run a study: its page, its table (CSV, JSON) and figures. Raises UserErrors."""
+    from experiments.survey import Survey, run_survey
+
+    study = study_named(name)
+    if isinstance(study, Survey):
+        finding, files = run_survey(study, PAGE_WIDTH)
+        return Result(finding, tuple(files.items()))
+    return run_comparison(name, study)
+
+
+def run_comparison(name: str, study: Study) -> Result:
+    """Run a study of one comparison: with its resolved configuration and reports. Raises UserErrors."""
     from experiments.compare import compare
     from experiments.export import reports_csv, reports_json
     from experiments.picture import drawn
     from experiments.text.comparison import comparison_parts
     from experiments.text.page import page_text
 
-    study = study_named(name)
     comparison = compare(study.request)
     finding = study.finding(comparison)
     page = page_text([study.question, finding, *comparison_parts(comparison)], PAGE_WIDTH)

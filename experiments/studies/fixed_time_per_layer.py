@@ -1,0 +1,100 @@
+"""What a decoder layer costs beside its bytes, on an RDU and on a GPU, with tensor parallelism."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from experiments.survey import Record, Survey
+
+if TYPE_CHECKING:
+    from experiments.request import Request
+
+MODELS = ("llama-3.2-1b", "llama-3.1-8b", "llama-3.1-70b", "llama-3.1-405b")
+MEMBERS = (1, 4, 8, 16)
+# Each side as measurements of it were: all layers in one call, and tuned kernels behind a serving engine's host.
+WAYS = (("sn40l", "looped"), ("h100_sxm", "library"))
+CONTEXT = 1024
+# From published times at batch 1 (argonne-lcf/LLM-Inference-Bench@4211f5d): of 8 sockets as one fit with the HBM's rate
+# over 8B and 70B, of GPUs with TensorRT-LLM by 90 % of the HBM's rate inside kernels.
+PUBLISHED_US = {
+    ("sn40l", "llama-3.1-8b", 8): 10.7,
+    ("sn40l", "llama-3.1-70b", 8): 10.7,
+    ("h100_sxm", "llama-3.1-8b", 1): 69.4,
+    ("h100_sxm", "llama-3.1-8b", 4): 96.4,
+    ("h100_sxm", "llama-3.1-70b", 4): 96.2,
+}
+
+
+def records() -> list[Record]:
+    """A row a machine, model and number of members; those that do not fit are left out."""
+    found = [record(machine, mode, model, members) for machine, mode in WAYS for model in MODELS for members in MEMBERS]
+    return [one for one in found if one]
+
+
+def record(machine: str, mode: str, model: str, members: int) -> Record | None:
+    """One decode step: its time, what its bytes take of it, what is left for each layer; None if there is no room."""
+    from experiments.compare import read_graph, run_side
+    from experiments.settings import Settings
+    from experiments.sides import side_on
+    from patterns.errors import DoesNotFit
+
+    asked = request(model)
+    side = side_on(asked, ("gpu", "rdu"), machine, mode, members)
+    graph = read_graph(asked, members, Settings())
+    try:
+        (outcome,) = run_side(graph, side, Settings())
+    except DoesNotFit:
+        return None
+    rate = outcome.execution.plan.rates.achievable_by_resource["hbm_bytes"]
+    bytes_ms = 1e3 * dict(outcome.report.bytes)["hbm"] / members / rate
+    token_ms = 1e3 * outcome.report.time_s
+    layers = graph.sizes["layers"]
+    return {
+        "machine": machine,
+        "model": model,
+        "members": members,
+        "layers": layers,
+        "calls": outcome.report.calls,
+        "token_ms": token_ms,
+        "bytes_ms": bytes_ms,
+        "layer_us": 1e3 * (token_ms - bytes_ms) / layers,
+        "published_layer_us": PUBLISHED_US.get((machine, model, members)),
+    }
+
+
+def request(model: str) -> Request:
+    """A decode step, started as serving engines do."""
+    from experiments.request import Request
+
+    return Request(model, context=CONTEXT, launch="serving")
+
+
+def finding(rows: Sequence[Record]) -> str:
+    """How the time beside the bytes grows with members on both sides, and what is published."""
+    parts = []
+    for machine, _ in WAYS:
+        spans = []
+        for members in MEMBERS:
+            times = [r["layer_us"] for r in rows if (r["machine"], r["members"]) == (machine, members)]
+            if times:
+                spans.append(f"{min(times):.1f} to {max(times):.1f} us on {members}")
+        parts.append(f"on {machine} {', '.join(spans)}")
+    known = [
+        f"{r['model']} on {r['members']} x {r['machine']} {r['published_layer_us']} us (here {r['layer_us']:.1f})"
+        for r in rows
+        if r["published_layer_us"] is not None
+    ]
+    return (
+        f"Beside the time of its bytes a decoder layer takes {'; '.join(parts)}. From published times follow:"
+        f" {'; '.join(known)}."
+    )
+
+
+STUDY = Survey(
+    question="What does a decoder layer cost beside its bytes, and how does that grow with tensor parallelism?",
+    records=records,
+    finding=finding,
+    figures=("time_per_layer",),
+    keys=3,
+)
