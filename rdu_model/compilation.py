@@ -7,12 +7,14 @@ from dataclasses import dataclass, replace
 from patterns.errors import UnknownName
 from patterns.graph import Block, Graph
 from patterns.plan import Refusal
+from rdu_model.calls import make
+from rdu_model.cutting import Part
 from rdu_model.fit import check_hbm, check_sockets, check_stages, check_streams
 from rdu_model.machine import Machine
 from rdu_model.orchestrate import Intended, call_ps, launch_cost, mode_named
 from rdu_model.pipe import SOCKETS, Metapipe
 from rdu_model.section import Section
-from rdu_model.sections import Part, Piece, build, cut, spread_out
+from rdu_model.sections import Piece, spread_out
 from rdu_model.separate import apart
 from rdu_model.shortage import Shortage, Stop, refuse
 from rdu_model.wiring import wired
@@ -80,13 +82,13 @@ def compile_graph(graph: Graph, machine: Machine, choices: Choices, members: int
     intended = mode_named(choices.mode).calls(graph)
     if choices.collectives == "separate":
         intended = tuple(part for one in intended for part in apart(one))
+    node_named = {node.name: node for _, node in graph.nodes()}
     # 3. Each as sections: tiling, parallelisation, buffers; cut where the fabric is too small.
     sections: list[Compiled] = []
     refusals: list[Refusal] = []
     for one in intended:
-        made, refused = _sections(
-            Piece(graph, one.block, one.nodes, one.iterations, members), one, machine, call_cycles
-        )
+        piece = Piece(graph, one.block, tuple(node_named[name] for name in one.nodes), one.iterations, members)
+        made, refused = _sections(piece, one, machine, call_cycles)
         sections += made
         refusals += refused
     # 4. Each on the grid, or an estimate of what that costs.
@@ -113,19 +115,17 @@ def compile_metapipe(metapipe: Metapipe, machine: Machine, placement: str = "est
 
 
 def _sections(piece: Piece, one: Intended, machine: Machine, call_cycles: int) -> tuple[list[Compiled], list[Refusal]]:
-    """The sections of an intended call; a loop over executions needs the whole block in one section."""
-    reason, refusals = one.reason, []
-    if one.iterations > 1:
-        whole = build(piece, machine)
-        if isinstance(whole, Section):
-            return [Compiled(one.block, whole, reason)], []
-        reason = f"not looped: {whole.text}"
+    """The sections of an intended call, and why they are not what was intended."""
+    made = make(piece, machine, call_cycles)
+    count = len(made.parts)
+    reason, refusals = one.reason + (f"; {made.spilled}" if made.spilled else ""), []
+    if made.unlooped:
+        reason = made.unlooped
         refusals.append(Refusal(one.nodes, reason))
-    parts, lack = cut(replace(piece, iterations=1), machine, call_cycles)
-    if lack is not None:
-        reason = f"one of {len(parts)} sections: {lack.text}"
-        refusals.append(Refusal(one.nodes, f"cut into {len(parts)} sections: {lack.text}"))
-    return [_compiled(one, part, reason) for part in parts], refusals
+    if made.lack:
+        reason = f"one of {count} sections: {made.lack.text}"
+        refusals.append(Refusal(one.nodes, f"cut into {count} sections: {made.lack.text}"))
+    return [_compiled(one, part, reason) for part in made.parts], refusals
 
 
 def _compiled(one: Intended, part: Part, reason: str) -> Compiled:

@@ -6,14 +6,14 @@ looked up where their index is. What others read later is stored where its tiles
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from patterns.graph import Block, Graph
 from rdu_model.ask import Asked
 from rdu_model.nests import Nest
-from rdu_model.pipe import ITERATION, Carry, Item, Leaf, Load, Metapipe, Pipe, Reorder, Stage, Store
+from rdu_model.pipe import ITERATION, Carry, Item, Leaf, Load, Metapipe, Pipe, Reorder, Spill, Stage, Store
 
 Shape = tuple[str | Nest, ...]
 Place = tuple[int, ...]
@@ -29,13 +29,17 @@ class Loop:
 
 @dataclass(frozen=True)
 class Connection:
-    """A section being connected; the lists grow while its nodes are gone through."""
+    """A section being connected; the lists grow while its nodes are gone through.
+
+    spilled: tensors that one iteration hands to the next through off-chip memory, by their names inside.
+    """
 
     graph: Graph
     block: Block
     nodes: Mapping[str, Asked]
     iterations: int
     paths: Mapping[str, tuple[Loop, ...]]
+    spilled: frozenset[str]
     loads: dict[tuple[str, Place, tuple[object, ...]], Load] = field(default_factory=dict)
     leaves: list[tuple[Leaf, tuple[Loop, ...]]] = field(default_factory=list)
 
@@ -45,12 +49,23 @@ class Connection:
         return {asked.node.writes: name for name, asked in self.nodes.items()}
 
     @cached_property
-    def handed_on(self) -> dict[str, str]:
+    def carried(self) -> dict[str, str]:
         """Carried result by what it is called inside, where one call runs several iterations that read it."""
         made = self.makers
         read = {tensor for asked in self.nodes.values() for tensor in asked.node.reads}
         carried = self.block.carried if self.iterations > 1 else ()
         return {inside: result for inside, result in carried if result in made and inside in read}
+
+    @cached_property
+    def passed_by(self) -> frozenset[str]:
+        """Results that are stored and loaded again in every iteration, and what they are called inside."""
+        results = {result for inside, result in self.carried.items() if inside in self.spilled}
+        return frozenset(name for pair in self.carried.items() if pair[1] in results for name in pair)
+
+    @cached_property
+    def handed_on(self) -> dict[str, str]:
+        """What stays on the chip from one iteration to the next."""
+        return {inside: result for inside, result in self.carried.items() if result not in self.passed_by}
 
 
 def connect(
@@ -61,23 +76,38 @@ def connect(
     shape: Shape,
     tiles: Mapping[int, int],
     iterations: int,
+    spilled: frozenset[str] = frozenset(),
 ) -> Metapipe:
-    """The metapipe of a section whose nodes are nested as `shape` says, with these tiles by nest."""
+    """The metapipe of a section whose nodes are nested as `shape` says, with these tiles by nest.
+
+    spilled: what goes from one iteration to the next through off-chip memory, by its name inside.
+    """
     root = (Loop(-1, ITERATION),) if iterations > 1 else ()
     paths = dict(_paths(shape, root))
-    connection = Connection(graph, block, nodes, iterations, paths)
-    carried: dict[str, list[str]] = {}
+    connection = Connection(graph, block, nodes, iterations, paths, spilled)
+    readers: dict[str, list[str]] = {}
     for node, path in paths.items():
-        _connect_node(connection, node, path, carried)
-    # Of a result that is handed on under two names, one is stored.
-    first = {result: inside for inside, result in reversed(connection.handed_on.items())}
-    carries = tuple(
-        Carry(f"carry {inside}", result, connection.makers[result], tuple(carried[inside]), first[result] == inside)
-        for inside, result in connection.handed_on.items()
-    )
+        _connect_node(connection, node, path, readers)
     whole: Shape = (Nest(-1, ITERATION, shape),) if iterations > 1 else shape
     body = _assemble(whole, (), {**tiles, -1: 1}, connection.leaves)
-    return Metapipe(name, graph, block.name, tuple(paths), body, iterations, carries)
+    carries, spills = _carries(connection, readers), tuple(_spills(connection))
+    return Metapipe(name, graph, block.name, tuple(paths), body, iterations, carries, spills=spills)
+
+
+def _carries(at: Connection, readers: Mapping[str, list[str]]) -> tuple[Carry, ...]:
+    # Of a result that is handed on under two names, one is stored.
+    first = {result: inside for inside, result in reversed(at.handed_on.items())}
+    return tuple(
+        Carry(f"carry {inside}", result, at.makers[result], tuple(readers[inside]), first[result] == inside)
+        for inside, result in at.handed_on.items()
+    )
+
+
+def _spills(at: Connection) -> Iterator[Spill]:
+    for inside, result in at.carried.items():
+        loads = tuple(load.name for (tensor, *_), load in at.loads.items() if tensor == inside)
+        if result in at.passed_by and loads:
+            yield Spill(f"spill {inside}", f"store {result}", loads)
 
 
 def _paths(shape: Shape, path: tuple[Loop, ...]) -> list[tuple[str, tuple[Loop, ...]]]:
@@ -90,7 +120,7 @@ def _paths(shape: Shape, path: tuple[Loop, ...]) -> list[tuple[str, tuple[Loop, 
     return found
 
 
-def _connect_node(at: Connection, name: str, path: tuple[Loop, ...], carried: dict[str, list[str]]) -> None:
+def _connect_node(at: Connection, name: str, path: tuple[Loop, ...], readers: dict[str, list[str]]) -> None:
     """The node's loads, the node, and the store of what it writes, in this order."""
     asked = at.nodes[name]
     touched, _ = asked.touched(at.graph.sizes)
@@ -98,8 +128,8 @@ def _connect_node(at: Connection, name: str, path: tuple[Loop, ...], carried: di
     for number in reversed(range(len(asked.node.reads))):
         if touched[number]:
             sources[number] = _sources(at, asked, number, path, sources[1] if number == 0 and asked.indexes else ())
-        if asked.node.reads[number] in at.handed_on and name not in carried.setdefault(asked.node.reads[number], []):
-            carried[asked.node.reads[number]].append(name)
+        if asked.node.reads[number] in at.handed_on and name not in readers.setdefault(asked.node.reads[number], []):
+            readers[asked.node.reads[number]].append(name)
     only_reorders = asked.moves and len(sources) == 1 and len(sources[0]) == 1
     handed = any(read in at.handed_on for read in asked.node.reads)
     hands = asked.node.writes in at.handed_on.values()
@@ -147,7 +177,8 @@ def _needs_other(at: Connection, asked: Asked, number: int, dim: str) -> bool:
 def _cuts(at: Connection, dim: str, tensor: str) -> bool:
     """Whether steps along a dim read or write another part of a tensor; iterations those of the block's own.
 
-    A state that the section writes is another in every iteration.
+    A state that the section writes is another in every iteration, and so is what iterations pass to one another by
+    off-chip memory.
     """
     found = at.graph.tensor_named[tensor]
     if dim != ITERATION:
@@ -155,7 +186,7 @@ def _cuts(at: Connection, dim: str, tensor: str) -> bool:
     storage = at.graph.tensor_named[found.shares] if found.shares else found
     written = {at.graph.tensor_named[asked.node.writes].shares for asked in at.nodes.values()}
     own = storage.block == at.block.name and storage.role in ("weight", "state")
-    return own or storage.name in written
+    return own or storage.name in written or tensor in at.passed_by
 
 
 def _store_path(at: Connection, asked: Asked, path: tuple[Loop, ...]) -> tuple[Loop, ...]:

@@ -14,11 +14,14 @@ from patterns.pipeline.program import Barrier, Channel, Program, Role
 from patterns.pipeline.script import Acquire, Arrive, Await, Commit, Fill, Loop, Op, Release, Start, Wait
 from rdu_model.flow import Flow, Link
 from rdu_model.lanes import WAY, arrival_cycles, memory_for, units
-from rdu_model.pipe import Carry, Pipe, Placed, placed
+from rdu_model.pipe import Carry, Pipe, Placed, Spill, placed
 from rdu_model.section import Section
 from rdu_model.work import leaf_ops, stream
 
 Sizes = dict[str, int]
+
+# Of what is handed on through off-chip memory one copy is written while the one before it is read.
+SPILL_SLOTS = 2
 
 
 def emit(section: Section) -> Program:
@@ -40,7 +43,12 @@ def emit(section: Section) -> Program:
         channels.append(Channel(carry.name, carry.slots, len(carry.readers) + carry.stored))
         if carry.stored:
             roles.append(Role(f"store {carry.tensor}", _store_last(section, carry)))
+    channels += [Channel(spill.name, SPILL_SLOTS, len(spill.readers)) for spill in flow.metapipe.spills]
     return Program(flow.metapipe.name, units(section), tuple(channels), tuple(roles), _barriers(flow))
+
+
+def _handed_on(section: Section) -> tuple[Carry | Spill, ...]:
+    return (*section.flow.metapipe.carries, *section.flow.metapipe.spills)
 
 
 def _store_last(section: Section, carry: Carry) -> tuple[Op, ...]:
@@ -137,10 +145,10 @@ class _Writer:
     def _made_at(self, level: int) -> list[Link]:
         return [link for link in self.made if link.level == level]
 
-    def _carries(self) -> list[Carry]:
-        return [carry for carry in self.section.flow.metapipe.carries if carry.source == self.found.name]
+    def _carries(self) -> list[Carry | Spill]:
+        return [carry for carry in _handed_on(self.section) if carry.source == self.found.name]
 
     def _carried_to(self, level: int) -> list[tuple[str, int]]:
-        carries = self.section.flow.metapipe.carries if level == 1 else ()
+        carries = _handed_on(self.section) if level == 1 else ()
         name = self.found.name
         return [(carry.name, carry.readers.index(name)) for carry in carries if name in carry.readers]

@@ -106,6 +106,7 @@ def _links(metapipe: Metapipe, leaves: Mapping[str, Placed], edges: list[Edge]) 
     alone = {source: len({level for name, level in readers if name == source}) == 1 for source, _ in readers}
     distances = _distances(leaves, edges)
     given = dict(metapipe.depths)
+    waiting = {reader for spill in metapipe.spills for reader in spill.readers}
     links = []
     for (source, level), names in readers.items():
         around = leaves[source].path[:level]
@@ -113,9 +114,9 @@ def _links(metapipe: Metapipe, leaves: Mapping[str, Placed], edges: list[Edge]) 
         behind = {name: distances[source, name, level] for name in names}
         last = max(names, key=behind.__getitem__)
         depth = 1 + behind[last]
-        if around and around[-1].dim == ITERATION and metapipe.carries:
+        if around and around[-1].dim == ITERATION and (metapipe.carries or metapipe.spills):
             # The next iteration begins with what this one ends with, so only streams run ahead of it.
-            depth = 2 if isinstance(leaves[source].leaf, Load) else 1
+            depth = 2 if isinstance(leaves[source].leaf, Load) and source not in waiting else 1
         depth = given.get(source, depth)
         name = source if alone[source] else f"{source} at {level}"
         links.append(Link(name, source, level, tuple(names), min(depth, tiles), tiles, last))

@@ -97,11 +97,21 @@ class Carry:
 
 
 @dataclass(frozen=True)
+class Spill:
+    """A result that the next iteration reads from off-chip memory: the loads `readers` wait until `source` stored it."""
+
+    name: str
+    source: str
+    readers: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Metapipe:
     """One section: some nodes of one block of a graph as a pipeline, executed `iterations` times in one call.
 
-    nodes: names in the order of the stages. carries: what one iteration hands to the next. depths: slots of an item's
-    buffers where they are not those that its distance to its readers asks for.
+    nodes: names in the order of the stages. carries: what one iteration hands to the next in PMUs; spills: what it does
+    through off-chip memory. depths: slots of an item's buffers where they are not those that its distance to its
+    readers asks for.
     """
 
     name: str
@@ -112,6 +122,7 @@ class Metapipe:
     iterations: int = 1
     carries: tuple[Carry, ...] = ()
     depths: tuple[tuple[str, int], ...] = ()
+    spills: tuple[Spill, ...] = ()
 
     @property
     def of_block(self) -> Block:

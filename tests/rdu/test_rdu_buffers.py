@@ -82,7 +82,7 @@ def test_streams_read_ahead_as_far_as_prefetch_bytes() -> None:
 
         block = graph.blocks[0]
         machine = load_machine("sn40l", {"prefetch_bytes": prefetch})
-        section = build(Piece(graph, block, tuple(node.name for node in block.nodes), 1, 1), machine)
+        section = build(Piece(graph, block, block.nodes, 1, 1), machine)
         assert isinstance(section, Section)
         found = max(section.buffers, key=lambda buffer: buffer.slots * buffer.slot_bytes)
         assert section.pmus <= machine.pmus

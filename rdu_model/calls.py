@@ -1,0 +1,110 @@
+"""From an intended call to sections: one, looped or not, or several; whichever is predicted to take the least.
+
+What fits one section is one call, as the mode wishes. A loop over executions needs the whole block in one section,
+because each begins with what the one before it made last. What they hand on stays in PMUs, or goes through off-chip
+memory where that is faster. If calls of single executions are faster still, there is no loop.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from patterns.errors import DoesNotFit
+from patterns.graph import Node
+from patterns.pipeline.simulate import simulate
+from rdu_model.ask import ask
+from rdu_model.cutting import FitsNowhere, Part, Search, parts_cycles
+from rdu_model.emit import emit
+from rdu_model.least import Least
+from rdu_model.machine import Machine
+from rdu_model.order import lines
+from rdu_model.section import Section
+from rdu_model.sections import Piece, build
+from rdu_model.shortage import Shortage, refuse
+
+
+@dataclass(frozen=True)
+class Made:
+    """The sections of an intended call, each with `iterations` executions in a call.
+
+    lack: what one section would lack, if there are several. unlooped, spilled: why there is no loop; what a loop hands
+    on through off-chip memory, and why ('' if it is as intended).
+    """
+
+    parts: tuple[Part, ...]
+    iterations: int
+    lack: Shortage | None = None
+    unlooped: str = ""
+    spilled: str = ""
+
+
+def make(piece: Piece, machine: Machine, call_cycles: int) -> Made:
+    """The sections of what is intended as one call. Raises DoesNotFit for a node that fits no section."""
+    if piece.iterations == 1:
+        return _once(piece, machine, call_cycles)
+    looped, lack = _looped(piece, machine, ())
+    try:
+        single = _once(replace(piece, iterations=1), machine, call_cycles)
+    except DoesNotFit:
+        if looped is None:
+            raise
+        return Made((looped,), piece.iterations)
+    spilled = ""
+    if looped is None or looped.cycles > piece.iterations * parts_cycles(single.parts, 0):
+        looped, spilled = _spilled(piece, machine, looped, lack)
+    if looped is None:
+        return replace(single, unlooped=f"not looped: {lack.text if lack else ''}")
+    calls = piece.iterations * parts_cycles(single.parts, call_cycles)
+    if looped.cycles + call_cycles > calls:
+        why = f"not looped: one call is predicted to take {looped.cycles + call_cycles:,} cycles, single ones {calls:,}"
+        return replace(single, unlooped=why)
+    return Made((looped,), piece.iterations, spilled=spilled)
+
+
+def section_cycles(section: Section) -> int:
+    """What a section takes, as it is compiled."""
+    return simulate(emit(section), spans=False).total_cycles
+
+
+def _looped(piece: Piece, machine: Machine, spilled: tuple[str, ...]) -> tuple[Part | None, Shortage | None]:
+    built = build(replace(piece, spilled=frozenset(spilled)), machine)
+    return (None, built) if isinstance(built, Shortage) else (Part(built, section_cycles(built)), None)
+
+
+def _spilled(piece: Piece, machine: Machine, kept: Part | None, lack: Shortage | None) -> tuple[Part | None, str]:
+    """A loop that hands everything on through off-chip memory and why, or `kept` if that is as fast."""
+    made, read = {node.writes for node in piece.nodes}, {name for node in piece.nodes for name in node.reads}
+    names = tuple(inside for inside, result in piece.block.carried if result in made and inside in read)
+    part, _ = _looped(piece, machine, names) if names else (None, None)
+    if part is None or (kept and kept.cycles <= part.cycles):
+        return kept, ""
+    why = f"that saves {kept.cycles - part.cycles:,} cycles" if kept else lack.text if lack else ""
+    return part, f"{' and '.join(names)} handed on through off-chip memory: {why}"
+
+
+def _once(piece: Piece, machine: Machine, call_cycles: int) -> Made:
+    """One section of a single execution, or several."""
+    whole = build(piece, machine)
+    if isinstance(whole, Section):
+        return Made((Part(whole, section_cycles(whole)),), 1)
+    if len(piece.nodes) == 1:
+        raise refuse(piece.graph, whole, f"alone in a section of {machine.name}")
+    parts = _cut(piece, machine, call_cycles)
+    return Made(parts, 1, lack=whole)
+
+
+def _cut(piece: Piece, machine: Machine, call_cycles: int) -> tuple[Part, ...]:
+    place = {node.name: at for at, node in enumerate(piece.nodes)}
+    asked = {node.name: ask(piece.graph, node) for node in piece.nodes}
+
+    def built(nodes: tuple[Node, ...]) -> Section | Shortage:
+        return build(replace(piece, nodes=tuple(sorted(nodes, key=lambda node: place[node.name]))), machine)
+
+    found = []
+    for line in lines(piece.graph, piece.nodes):
+        least = Least(piece.graph, machine, line.nodes, asked)
+        try:
+            found.append(Search(line, least, call_cycles, built, section_cycles).best())
+        except FitsNowhere as error:
+            raise refuse(piece.graph, error.lack, f"alone in a section of {machine.name}") from None
+    return min(found, key=lambda parts: parts_cycles(parts, call_cycles))

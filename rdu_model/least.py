@@ -1,0 +1,64 @@
+"""The least that a section of consecutive nodes takes: its bytes and its work alone, without building it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from patterns.count import tensor_bytes
+from patterns.graph import Graph, Node
+from rdu_model.ask import Asked
+from rdu_model.machine import Machine, hbm_pace, usable_pcus
+from rdu_model.price import grid
+
+
+@dataclass(frozen=True)
+class Least:
+    """rows: for each start that was asked for, by number of nodes, the least cycles of a section from there on."""
+
+    graph: Graph
+    machine: Machine
+    nodes: tuple[Node, ...]
+    asked: Mapping[str, Asked]
+    rows: dict[int, list[int]] = field(default_factory=dict)
+
+    def cycles(self, start: int, end: int) -> int | None:
+        """Of nodes start .. end - 1, or None if there cannot be PCUs for all."""
+        if start not in self.rows:
+            self.rows[start] = self._row(start)
+        row = self.rows[start]
+        return row[end - start - 1] if end - start <= len(row) else None
+
+    def _row(self, start: int) -> list[int]:
+        """As many nodes from the start on as there can be PCUs for."""
+        pcus, work, stored = usable_pcus(self.machine), 0, 0
+        loaded: dict[str, int] = {}
+        open_reads = {node.writes: len(self.graph.readers(node.writes)) for node in self.nodes[start:]}
+        made: set[str] = set()
+        row: list[int] = []
+        pace = hbm_pace(self.machine)
+        for node in self.nodes[start:]:
+            asked = self.asked[node.name]
+            if asked.unit_class in ("matrix", "vector"):
+                pcus -= 1
+                work += grid(asked, self.graph.sizes, self.machine).total_cycles
+            if pcus < 0:
+                break
+            touched, _ = asked.touched(self.graph.sizes)
+            for read, amount in zip(node.reads, touched, strict=True):
+                if read not in made:
+                    loaded[read] = max(loaded.get(read, 0), amount)
+            for read in {*node.reads} & made:
+                open_reads[read] -= 1
+                if not open_reads[read]:
+                    stored -= self._hidden_bytes(read)
+            made.add(node.writes)
+            if open_reads[node.writes]:
+                stored += self._hidden_bytes(node.writes)
+            moved = sum(loaded.values()) + stored
+            row.append(max(pace.cycles_for(moved), work // usable_pcus(self.machine)))
+        return row
+
+    def _hidden_bytes(self, tensor: str) -> int:
+        """Bytes that are stored if a reader is elsewhere."""
+        return 0 if self.graph.tensor_named[tensor].shares else tensor_bytes(self.graph, tensor)
