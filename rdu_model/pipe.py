@@ -98,7 +98,7 @@ class Carry:
 
 @dataclass(frozen=True)
 class Spill:
-    """A result that the next iteration reads from off-chip memory: the loads `readers` wait until `source` stored it."""
+    """A result that the next iteration reads from off-chip memory: the loads `readers` wait for its store."""
 
     name: str
     source: str
