@@ -44,6 +44,8 @@ def check_written(metapipe: Metapipe) -> None:
             _check_loops(nodes[name], found.path)
         for source in reads_of(found.leaf):
             _check_complete(nodes, places[source], found)
+        if isinstance(found.leaf, Store):
+            _check_stored_once(metapipe, found)
 
 
 def _pipes(body: tuple[Item, ...]) -> Iterable[Pipe]:
@@ -127,4 +129,15 @@ def _check_complete(nodes: dict[str, Asked], source: Placed, reader: Placed) -> 
             raise UserError(
                 f"{reader.name} reads {source.name} inside the metapipe over {pipe.dim!r}, "
                 f"which {source.name} adds up over: read it after that metapipe"
+            )
+
+
+def _check_stored_once(metapipe: Metapipe, store: Placed) -> None:
+    assert isinstance(store.leaf, Store)
+    dims = (*metapipe.graph.tensor_named[store.leaf.tensor].dims, ITERATION)
+    for pipe in store.path:
+        if pipe.dim not in dims:
+            raise UserError(
+                f"{store.name} would write the same tile in every step of the metapipe over {pipe.dim!r}, "
+                f"which does not cut it: store it outside"
             )

@@ -5,17 +5,17 @@ from __future__ import annotations
 from rdu_model import Metapipeline, load_machine
 from rdu_model.pipe import Metapipe
 
-# Memories that move a tile in one cycle and units enough, so that stages are all there is to see.
+LARGE = {"pcus": "1000", "pmus": "1000", "tile_rows": "50", "tile_columns": "40"}
+# Units enough for whatever is drawn.
+ROOMY = load_machine("unit", LARGE)
+# Memories that move a tile in one cycle, so that stages are all there is to see.
 FAST = load_machine(
     "unit",
     {
+        **LARGE,
         "hbm_bytes_per_s": "1 TB/s",
         "agcu_bytes_per_cycle": "1000 B/cycle",
         "pmu_bytes_per_cycle": "1000 B/cycle",
-        "pcus": "1000",
-        "pmus": "1000",
-        "tile_rows": "50",
-        "tile_columns": "40",
     },
 )
 # PCUs that make a stage take so many cycles on a tile of 36 elements.

@@ -1,4 +1,4 @@
-"""Metapipes that cannot be: put together by hand, too large for their machine, carrying what they cannot: one clear message each."""
+"""Metapipes that cannot be: made by hand, too large for a machine, carrying wrongly: one clear message each."""
 
 from __future__ import annotations
 
@@ -134,6 +134,18 @@ def iterations_inside_a_metapipe() -> object:
     with p.metapipe(2), p.iterations(3):
         pass
     return None
+
+
+@case
+def one_tile_stored_again_and_again() -> object:
+    p, a, b, c = start()
+    tile = p.mat_mul(p.load_tile(a, (512, 8)), p.load_tile(b, (8, 64)))
+    x = p.input_region("x", "z", (4,))
+    with p.metapipe(2):
+        total = p.reduce("sum", p.load_tile(x, (2,)), "z")
+        p.store_tile(c, tile)
+    p.store_tile(p.output_region("y", "", ()), total)
+    return p.build()
 
 
 def test_every_mistake_has_its_message(golden: Callable[[str, str], None]) -> None:
