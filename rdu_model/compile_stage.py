@@ -14,6 +14,8 @@ from patterns.plural import number_of
 from rdu_model.compilation import Compilation, Compiled
 
 PACKAGE = "rdu_model.stages"
+# What stands in the place of cells and routes of a section that was compiled with an estimate of them.
+NOT_PLACED = "Its units have no cells: it was compiled with placement by estimate."
 
 # Whole numbers as they are, floats as shares of one, None for what there is none of.
 Cell = str | int | float | None

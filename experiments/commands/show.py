@@ -83,13 +83,13 @@ def need_no_plan(ctx: click.Context) -> None:
     if given(ctx, ("stage",)):
         raise click.UsageError("a --stage is of an RDU's compile flow: name an --rdu")
     if names := given(ctx, ("cycles", "cells", *(name for of in MAPPING_OF.values() for name in of))):
-        raise click.UsageError(f"{', '.join(names)} say how a machine runs a graph: name a --machine")
+        raise click.UsageError(f"{', '.join(names)}: how a machine runs a graph; name a --machine")
 
 
 def need_no_drawing(ctx: click.Context) -> None:
     """Raises UsageError for what draws a time line, where none is drawn."""
     if names := given(ctx, ("cycles", "cells")):
-        raise click.UsageError(f"{', '.join(names)} draw the time line of a call: leave --stage out")
+        raise click.UsageError(f"{', '.join(names)}: of the time line of a call, which --stage does not draw")
 
 
 def side_of(request: Request, option: str, machine: str, mode: str, members: int) -> Side:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from rdu_model.areas import areas, numbers_text, owner
 from rdu_model.compilation import Compilation, Compiled
-from rdu_model.compile_stage import Cell, Lines, Rows, Shown, title
+from rdu_model.compile_stage import NOT_PLACED, Cell, Lines, Rows, Shown, title
 from rdu_model.fabric import Fabric
 from rdu_model.floor_map import floor_map, letters
 from rdu_model.placement import Placed
@@ -28,8 +28,8 @@ def show(compilation: Compilation, chosen: tuple[Compiled, ...]) -> tuple[Shown,
     """Where everything of each section is."""
     shown: list[Shown] = []
     for compiled in chosen:
-        if compiled.section.placed is not None:
-            shown += [title(compiled), *_places(compiled.section, compiled.section.placed)]
+        placed = compiled.section.placed
+        shown += [title(compiled), *([NOT_PLACED] if placed is None else _places(compiled.section, placed))]
     return (*shown, LEGEND)
 
 

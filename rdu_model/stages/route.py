@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rdu_model.compilation import Compilation, Compiled
-from rdu_model.compile_stage import Cell, Rows, Shown, title
+from rdu_model.compile_stage import NOT_PLACED, Cell, Rows, Shown, title
 from rdu_model.fabric import Edge, Fabric
 from rdu_model.placement import Placed, Routes
 from rdu_model.section import Section
@@ -26,8 +26,8 @@ def show(compilation: Compilation, chosen: tuple[Compiled, ...]) -> tuple[Shown,
     """The ways and the mesh of each section."""
     shown: list[Shown] = []
     for compiled in chosen:
-        if compiled.section.placed is not None:
-            shown += [title(compiled), *_ways(compiled.section, compiled.section.placed)]
+        placed = compiled.section.placed
+        shown += [title(compiled), *([NOT_PLACED] if placed is None else _ways(compiled.section, placed))]
     return (*shown, LEGEND)
 
 

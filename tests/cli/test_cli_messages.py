@@ -59,6 +59,18 @@ CASES = {
     "machine_of_both_families": "show softmax --machine unit",
     "two_machines": "show softmax --gpu unit --rdu unit",
     "call_without_machine": "show softmax e",
+    "stage_unknown": "show softmax --rdu sn40l --stage tilling",
+    "stage_of_a_gpu": "show softmax --gpu h100_sxm --stage tiling",
+    "stage_without_machine": "show softmax --stage tiling",
+    "stage_with_a_drawing": "show softmax --rdu sn40l --stage tiling --cells 40",
+    "stage_of_an_unknown_call": "show llama-3.1-8b --rdu sn40l --stage tiling decodr",
+    "gpu_options_on_an_rdu": "show softmax --rdu sn40l --launch graph --stages 3 --option tile_m=64",
+    "rdu_options_on_a_gpu": "show softmax --machine h100_sxm --seed 3",
+    "mapping_without_machine": "show softmax --orchestration software",
+    "section_without_floorplan": "plot softmax --section softmax",
+    "floorplan_of_two_modes": "plot softmax --kind floorplan --mode fused --mode looped",
+    "floorplan_of_a_gpu": "plot softmax --kind floorplan --policy library",
+    "floorplan_with_a_launch": "plot softmax --kind floorplan --launch graph",
 }
 
 
