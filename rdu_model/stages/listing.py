@@ -74,8 +74,12 @@ def _(about: Store, section: Section, placed: Placed) -> tuple[str, ...]:
 def _(about: Buffer, section: Section, placed: Placed) -> tuple[str, ...]:
     name = about.link.name
     wire, flows = section.wire(name), [route for route in placed.routes.routes if route.link == name]
-    way = f"way {number_of(len(flows), 'flow')}, {number_of(wire.hops, 'hop')}, {wire.latency_cycles:,} cycles"
-    way += f", at most {wire.bytes_per_cycle:,} B/cycle" if wire.bytes_per_cycle else ""
+    way = (
+        f"way {number_of(len(flows), 'flow')}, {number_of(wire.hops, 'hop')}, {number_of(wire.latency_cycles, 'cycle')}"
+    )
+    way += f", in at most {wire.bytes_per_cycle:,.1f} B/cycle" if wire.bytes_per_cycle else ""
+    out = min((pace for pace in wire.read_bytes_per_cycle if pace), default=0.0)
+    way += f", out at most {out:,.1f} B/cycle" if out else ""
     return (f"pmus {areas_text(placed.fabric, placed.placement.pmus.get(name, ()))}", way)
 
 

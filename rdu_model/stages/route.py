@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from rdu_model.compilation import Compilation, Compiled
 from rdu_model.compile_stage import NOT_PLACED, Cell, Rows, Shown, title
 from rdu_model.fabric import Edge, Fabric
 from rdu_model.placement import Placed, Routes
 from rdu_model.section import Section
+from rdu_model.wiring import wired
 
 RANK = 6
 PLACED = True
@@ -17,9 +19,10 @@ MOST_EDGES = 10
 BANDS = 5
 FEW = 3
 LEGEND = """\
-  links    mesh links of the ways from the source by the buffer's PMUs to all readers, each counted once
-  needs    bytes in a cycle on the busiest of its flows, on average while its loop works
-  allowed  bytes in a cycle that the busiest mesh link on its way leaves it; - where nothing holds it up"""
+  flows       ways from a unit to one or several others: from the source into the PMUs, and from these to the readers
+  hops        mesh links from the source by the PMUs to the farthest reader, as routed and by the estimate
+  latency     cycles from a tile's end until it is with that reader, likewise
+  in, out     bytes in a cycle that the mesh lets into the PMUs, and to the reader that gets least; - for no limit"""
 
 
 def show(compilation: Compilation, chosen: tuple[Compiled, ...]) -> tuple[Shown, ...]:
@@ -32,8 +35,19 @@ def show(compilation: Compilation, chosen: tuple[Compiled, ...]) -> tuple[Shown,
 
 
 def _ways(section: Section, placed: Placed) -> Iterator[Shown]:
-    rows = tuple(_row(section, placed.routes, buffer.link.name) for buffer in section.buffers)
-    headings = ("tiles of", "flows", "links", "hops", "latency\ncycles", "needs\nB/cycle", "allowed\nB/cycle")
+    estimated = wired(replace(section, placed=None, wires={}), "estimate", 0)
+    rows = tuple(_row(section, estimated, placed.routes, buffer.link.name) for buffer in section.buffers)
+    headings = (
+        "tiles of",
+        "flows",
+        "links",
+        "hops",
+        "estimated",
+        "latency",
+        "estimated",
+        "in\nB/cycle",
+        "out\nB/cycle",
+    )
     if rows:
         yield Rows(headings, rows)
     yield _summary(placed)
@@ -43,12 +57,16 @@ def _ways(section: Section, placed: Placed) -> Iterator[Shown]:
         yield _busiest(placed)
 
 
-def _row(section: Section, routes: Routes, link: str) -> tuple[Cell, ...]:
-    wire = section.wire(link)
-    flows = [route for route in routes.routes if route.link == link]
-    needs = max((route.bytes_per_cycle for route in flows), default=0.0)
-    used = len(routes.trees.get(link, ()))
-    return link, len(flows), used, wire.hops, wire.latency_cycles, f"{needs:.1f}", wire.bytes_per_cycle or None
+def _row(section: Section, estimated: Section, routes: Routes, link: str) -> tuple[Cell, ...]:
+    wire, guess = section.wire(link), estimated.wire(link)
+    flows = sum(route.link == link for route in routes.routes)
+    ways = wire.hops, guess.hops, wire.latency_cycles, guess.latency_cycles
+    least = min((pace for pace in wire.read_bytes_per_cycle if pace), default=0.0)
+    return link, flows, len(routes.trees.get(link, ())), *ways, _pace(wire.bytes_per_cycle), _pace(least)
+
+
+def _pace(bytes_per_cycle: float) -> str | None:
+    return f"{bytes_per_cycle:,.1f}" if bytes_per_cycle else None
 
 
 def _summary(placed: Placed) -> str:

@@ -30,7 +30,8 @@ def placed_in_order(section: Section) -> Section:
     edges = Counter(edge for route in routes for edge in route.edges)
     loads = {edge: 10.0 * number for edge, number in edges.items()}
     hops = {route.link: len(route.edges) for route in routes}
-    wires = {link: Wire(latency_cycles=2 * count, bytes_per_cycle=64, hops=count) for link, count in hops.items()}
+    reading = {link.name: tuple(32.0 for _ in link.readers) for link in section.flow.links}
+    wires = {link: Wire(2 * count, count, 64.0, reading[link]) for link, count in hops.items()}
     return replace(section, placed=Placed(fabric, placement, Routes(routes, loads, edges, 128)), wires=wires)
 
 
@@ -40,7 +41,7 @@ def _routes(section: Section, fabric: Fabric, placement: Placement) -> Iterator[
         if link.source in placement.agcus:
             sources = tuple(fabric.agcus[number] for number in placement.agcus[link.source])
         target = placement.pmus[link.name][-1]
-        yield Route(link.name, sources[0], (target,), 10.0, "", tuple(_way(fabric, sources[0], target)))
+        yield Route(link.name, "", sources[0], (target,), 10.0, "", tuple(_way(fabric, sources[0], target)))
 
 
 def _way(fabric: Fabric, cell: int, to: int) -> Iterator[Edge]:
