@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, singledispatch
-from math import ceil
 
 from patterns.graph import Node
 from rdu_model.buffers import Buffer
 from rdu_model.compile_stage import Lines
 from rdu_model.flow import cut_sizes
-from rdu_model.lanes import memory_for
 from rdu_model.pipe import ITERATION, Carry, Item, Leaf, Load, Pipe, Reorder, Stage, Store, placed, reads_of, steps
+from rdu_model.rates import rates_of
 from rdu_model.section import Section
+from rdu_model.traffic import streams_of
 
 INDENT = "    "
 # Notes stand here; those of longer statements behind them.
@@ -45,6 +45,11 @@ class Words:
             if not isinstance(leaf, Load):
                 found[leaf.name] = leaf.name
         return found
+
+    @cached_property
+    def streams(self) -> Mapping[str, int]:
+        """AGCU streams of each load: rows that it brings in parallel."""
+        return streams_of(self.section, rates_of(self.section))
 
     @cached_property
     def nodes(self) -> Mapping[str, Node]:
@@ -121,9 +126,8 @@ def _text(leaf: Leaf, words: Words, path: tuple[Pipe, ...]) -> str:
 
 @_text.register
 def _(leaf: Load, words: Words, path: tuple[Pipe, ...]) -> str:
-    rows = row_par(words.section, leaf)
     part = "part of " if is_part(words.section, leaf) else ""
-    given = [leaf.tensor, part + words.shape(leaf.tensor, path), f"row_par={rows}"]
+    given = [leaf.tensor, part + words.shape(leaf.tensor, path), f"row_par={words.streams[leaf.name]}"]
     if leaf.after:
         given.append(f"at={words.tiles[leaf.after]}")
     return f"{words.tiles[leaf.name]} = LOAD_TILE({', '.join(given)})"
@@ -157,12 +161,6 @@ def _pattern(words: Words, node: Node, reads: list[str]) -> str:
     given += [f"along={node.along}"] if node.along else []
     given += [f"{key}={value}" for key, value in node.arguments]
     return f"{name}({', '.join(given)})"
-
-
-def row_par(section: Section, load: Load) -> int:
-    """Rows that a stream loads in parallel: as it is written, else as many as its memory can feed."""
-    pace = memory_for(section, load.tensor).pace
-    return load.row_par or ceil(pace.amount / (pace.cycles * section.machine.agcu_bytes_per_cycle))
 
 
 def is_part(section: Section, load: Load) -> bool:

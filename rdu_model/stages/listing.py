@@ -15,6 +15,7 @@ from rdu_model.placement import Placed
 from rdu_model.section import Section
 from rdu_model.stages.metapipe import note
 from rdu_model.vocabulary import in_columns, statements
+from rdu_model.wires import Wire
 
 RANK = 7
 PLACED = True
@@ -73,20 +74,23 @@ def _(about: Store, section: Section, placed: Placed) -> tuple[str, ...]:
 @places.register
 def _(about: Buffer, section: Section, placed: Placed) -> tuple[str, ...]:
     name = about.link.name
-    wire, flows = section.wire(name), [route for route in placed.routes.routes if route.link == name]
-    way = (
-        f"way {number_of(len(flows), 'flow')}, {number_of(wire.hops, 'hop')}, {number_of(wire.latency_cycles, 'cycle')}"
-    )
-    way += f", in at most {wire.bytes_per_cycle:,.1f} B/cycle" if wire.bytes_per_cycle else ""
-    out = min((pace for pace in wire.read_bytes_per_cycle if pace), default=0.0)
-    way += f", out at most {out:,.1f} B/cycle" if out else ""
-    return (f"pmus {areas_text(placed.fabric, placed.placement.pmus.get(name, ()))}", way)
+    pmus = f"pmus {areas_text(placed.fabric, placed.placement.pmus.get(name, ()))}"
+    return (pmus, _way(section.wire(name), sum(route.link == name for route in placed.routes.routes)))
 
 
 @places.register
 def _(about: Carry, section: Section, placed: Placed) -> tuple[str, ...]:
     stored = placed.placement.agcus.get(f"store {about.tensor}", ())
     return (f"pmus {areas_text(placed.fabric, placed.placement.pmus.get(about.name, ()))}", *_agcus(stored, placed))
+
+
+def _way(wire: Wire, flows: int) -> str:
+    """The way of a link's tiles: in is into the PMUs, out to the reader that gets least."""
+    told = [number_of(flows, "flow"), number_of(wire.hops, "hop"), number_of(wire.latency_cycles, "cycle")]
+    out = min((pace for pace in wire.read_bytes_per_cycle if pace), default=0.0)
+    told += [f"at most {wire.bytes_per_cycle:,.1f} B/cycle in"] if wire.bytes_per_cycle else []
+    told += [f"at most {out:,.1f} B/cycle out"] if out else []
+    return f"way {', '.join(told)}"
 
 
 def _agcus(numbers: tuple[int, ...], placed: Placed) -> tuple[str, ...]:

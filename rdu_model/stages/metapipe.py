@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import singledispatch
 
 from patterns.plural import number_of
-from rdu_model.buffers import Buffer, load_bytes, paces, pmus_for
+from rdu_model.buffers import Buffer, carry_pmus, load_bytes, paces, pmus_for
 from rdu_model.compilation import Compilation, Compiled
 from rdu_model.compile_stage import Lines, Shown, title
 from rdu_model.pipe import Carry, Leaf, Load, Pipe, Reorder, Stage, Store
@@ -87,15 +87,9 @@ def _(about: Buffer, section: Section) -> str:
 @note.register
 def _(about: Carry, section: Section) -> str:
     whole = section.flow.asked[about.source].touched(section.flow.metapipe.graph.sizes)[1]
-    pmus = number_of(carry_pmus(section, about), "PMU")
+    pmus = number_of(carry_pmus(section.flow, about, section.machine), "PMU")
     stored = "; the last is stored" if about.stored else ""
     return f"{about.slots} x {size_text(whole)} in {pmus} for {', '.join(about.readers)}{stored}"
-
-
-def carry_pmus(section: Section, carry: Carry) -> int:
-    """PMUs of what an iteration hands to the next."""
-    whole = section.flow.asked[carry.source].touched(section.flow.metapipe.graph.sizes)[1]
-    return pmus_for(carry.slots * whole, 0, 0, section.machine)
 
 
 def asked_pmus(section: Section, buffer: Buffer) -> Mapping[str, int]:
