@@ -53,11 +53,14 @@ class Sketch:
         return self.known[key]
 
     def _worked(self, asked: Asked, sizes: Mapping[str, int]) -> int:
-        if asked.unit_class == "network":
+        """Cycles on PCUs or, where a section does nothing but sum over sockets, on the links.
+
+        Beside other work links choose no tiles: they are busy for as many cycles whatever these are.
+        """
+        if asked.unit_class == "network" and len(self.nodes) == 1:
             return exchange(asked, sizes, self.machine).cycles
-        return (
-            0 if asked.unit_class == "memory" else cycles(grid(asked, sizes, self.machine), self.pcus[asked.node.name])
-        )
+        bare = asked.unit_class in ("network", "memory")
+        return 0 if bare else cycles(grid(asked, sizes, self.machine), self.pcus[asked.node.name])
 
     def touched(self, name: str, sizes: Mapping[str, int]) -> tuple[tuple[int, ...], int]:
         """Bytes of each read and of the result of a node on one tile, remembered."""

@@ -1,0 +1,165 @@
+"""What sums over 1 to 16 sockets cost as stages of a pipeline and as calls of their own, beside 1 to 8 GPUs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from experiments.survey import Record, Survey
+
+if TYPE_CHECKING:
+    from experiments.compare import Outcome
+    from experiments.sides import Family
+
+MODELS = ("llama-3.1-8b", "llama-3.1-70b")
+PHASES = ("decode", "prefill")
+CONTEXT = 4096
+MEMBERS = (1, 2, 4, 8, 16)
+NODE_GPUS = 8
+# What the sentence is about.
+MODEL, AMONG = "llama-3.1-8b", 8
+# The same sockets with links that cost nothing: what is missing then is what the links cost.
+FREE_LINKS = (
+    ("rdu.link_bytes_per_s", "1000 PB/s"),
+    ("rdu.link_latency_ps", "0 s"),
+    ("rdu.node_link_bytes_per_s", "1000 PB/s"),
+    ("rdu.node_link_latency_ps", "0 s"),
+)
+STAGES, CALLS, LOOPED, KERNELS = "stages, fused", "calls, fused", "stages, looped", "kernels"
+# Only sums that are stages let all layers be one call, which matters where layers are short.
+WAYS = {"decode": ((STAGES, "fused"), (LOOPED, "looped")), "prefill": ((STAGES, "fused"),)}
+
+
+def records() -> list[Record]:
+    """A row a model, phase, number of members and way to sum; what does not fit is left out.
+
+    sums_ms: as stages, what links that cost nothing would save; as calls or kernels, their time without that of
+    launching them. sums_hbm_bytes: HBM traffic of the sums, of all members.
+    """
+    return [
+        row
+        for model in MODELS
+        for phase in PHASES
+        for members in MEMBERS
+        for row in (*on_sockets(model, phase, members), *on_gpus(model, phase, members))
+    ]
+
+
+def on_sockets(model: str, phase: str, members: int) -> list[Record]:
+    """The rows of so many RDU sockets."""
+    rows = []
+    for way, mode in WAYS[phase]:
+        linked = run(model, phase, members, "rdu", mode)
+        free = run(model, phase, members, "rdu", mode, settings=FREE_LINKS) if members > 1 else linked
+        if linked and free:
+            saved_ps = max(0, linked.report.time_ps - free.report.time_ps)
+            more_bytes = dict(linked.report.bytes)["hbm"] - dict(free.report.bytes)["hbm"]
+            rows.append(record(linked, model, phase, way, saved_ps, more_bytes))
+    apart = run(model, phase, members, "rdu", "fused", collectives="separate") if members > 1 else None
+    return [*rows, *([record(apart, model, phase, CALLS, *of_calls(apart))] if apart else [])]
+
+
+def on_gpus(model: str, phase: str, members: int) -> list[Record]:
+    """The row of so many GPUs, if a node has them."""
+    tuned = run(model, phase, members, "gpu", "library", launch="graph") if members <= NODE_GPUS else None
+    return [record(tuned, model, phase, KERNELS, *of_calls(tuned))] if tuned else []
+
+
+def run(model: str, phase: str, members: int, family: Family, mode: str, **more: Any) -> Outcome | None:
+    """One side in one mode; None if there is no room."""
+    from experiments.compare import read_graph, run_side
+    from experiments.request import GPU, RDU, Request
+    from experiments.settings import settle
+    from experiments.sides import side_on
+    from patterns.errors import DoesNotFit
+
+    asked = Request(model, phase, context=CONTEXT, **more)
+    side = side_on(asked, (family,), RDU if family == "rdu" else GPU, mode, members)
+    settings = settle(asked, (side,))
+    try:
+        (outcome,) = run_side(read_graph(asked, members, settings), side, settings)
+    except DoesNotFit:
+        return None
+    return outcome
+
+
+def of_calls(outcome: Outcome) -> tuple[int, int]:
+    """Picoseconds of all calls that do nothing but sum, and the bytes of HBM that they move on all members."""
+    plan, runs = outcome.execution.plan, outcome.execution.calls
+    summing = [(call, done) for call, done in zip(plan.calls, runs, strict=True) if call.collective]
+    time_ps = sum(done.duration_ps * call.count for call, done in summing)
+    return time_ps, plan.members * sum(dict(call.traffic).get("hbm", 0) * call.count for call, _ in summing)
+
+
+def record(outcome: Outcome, model: str, phase: str, way: str, sums_ps: int, sums_bytes: int) -> Record:
+    """A row of the table."""
+    report = outcome.report
+    return {
+        "model": model,
+        "phase": phase,
+        "members": report.members,
+        "machine": report.machine,
+        "sums_as": way,
+        "calls": report.calls,
+        "time_ms": 1e3 * report.time_s,
+        "sums_ms": sums_ps / 1e9,
+        "sums_percent": 100 * sums_ps / report.time_ps,
+        "sums_hbm_bytes": sums_bytes,
+        "network_bytes": dict(report.bytes)["network"],
+    }
+
+
+def finding(rows: Sequence[Record]) -> str:
+    """What sums take of the time each way, in decode and in prefill."""
+    told = []
+    for phase, what in (("decode", "a decode step"), ("prefill", f"a prompt of {CONTEXT:,} tokens")):
+        by_way = {row["sums_as"]: row for row in rows if (row["model"], row["phase"]) == (MODEL, phase) and among(row)}
+        told.append(
+            f"of {what} {taken(by_way[STAGES])} as stages of the fused decoder, {taken(by_way[CALLS])} as calls of"
+            f" their own ({by_way[CALLS]['calls']:,} calls instead of {by_way[STAGES]['calls']}), and"
+            f" {taken(by_way[KERNELS])} as kernels of {AMONG} GPUs"
+        )
+    moved = {
+        way: sum(row["sums_hbm_bytes"] for row in rows if row["sums_as"] == way) / 1e9
+        for way in (STAGES, LOOPED, CALLS, KERNELS)
+    }
+    return (
+        f"Sums over {AMONG} members take, in {MODEL}, {'; '.join(told)}. Over all rows of this table sums as stages"
+        f" move {moved[STAGES] + moved[LOOPED]:.1f} GB of HBM, as calls {moved[CALLS]:.1f} GB, as kernels"
+        f" {moved[KERNELS]:.1f} GB.{exceptions(rows)}"
+    )
+
+
+def exceptions(rows: Sequence[Record]) -> str:
+    """Where runs with separate sums are faster as a whole all the same; '' if nowhere."""
+    times = {(row["model"], row["phase"], row["members"], row["sums_as"]): row["time_ms"] for row in rows}
+    places = [key[:3] for key in times if key[3] == CALLS]
+    faster = [
+        f"{model} {phase} on {n}"
+        for model, phase, n in places
+        if times[model, phase, n, CALLS] < times[model, phase, n, STAGES]
+    ]
+    if not faster:
+        return ""
+    return (
+        f" In {len(faster)} of {len(places)} runs ({', '.join(faster)}) the whole is faster with calls all the same:"
+        " sections that end at the sums are smaller and have other tiles."
+    )
+
+
+def among(row: Record) -> bool:
+    """Whether a row is of the number of members that the sentence is about."""
+    return bool(row["members"] == AMONG)
+
+
+def taken(row: Mapping[str, Any]) -> str:
+    """'0.067 ms (2.9 %)'."""
+    return f"{row['sums_ms']:.3f} ms ({row['sums_percent']:.1f} %)"
+
+
+STUDY = Survey(
+    question="What do sums over sockets cost where they overlap with loading weights and computing, and where not?",
+    records=records,
+    finding=finding,
+    keys=5,
+)
