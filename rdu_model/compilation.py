@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 from patterns.errors import UnknownName
 from patterns.graph import Block, Graph
 from patterns.plan import Refusal
-from rdu_model.calls import make
-from rdu_model.cutting import Part
+from rdu_model.cache import made
+from rdu_model.calls import Made
 from rdu_model.fit import check_hbm, check_sockets, check_stages, check_streams
 from rdu_model.machine import Machine
 from rdu_model.orchestrate import Intended, call_ps, launch_cost, mode_named
@@ -53,12 +54,14 @@ class Compiled:
     """A section and the block that it is of.
 
     reason: why it holds these nodes, for people. stopped: why it holds no more of its block, None at its end.
+    cached: it was compiled before, for this graph or another that has the same there.
     """
 
     block: Block
     section: Section
     reason: str
     stopped: Stop | None = None
+    cached: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True)
@@ -83,16 +86,14 @@ def compile_graph(graph: Graph, machine: Machine, choices: Choices, members: int
     if choices.collectives == "separate":
         intended = tuple(part for one in intended for part in apart(one))
     node_named = {node.name: node for _, node in graph.nodes()}
-    # 3. Each as sections: tiling, parallelisation, buffers; cut where the fabric is too small.
+    # 3. Each as sections: tiling, parallelisation, buffers; cut where the fabric is too small; then on the grid.
     sections: list[Compiled] = []
     refusals: list[Refusal] = []
     for one in intended:
         piece = Piece(graph, one.block, tuple(node_named[name] for name in one.nodes), one.iterations, members)
-        made, refused = _sections(piece, one, machine, call_cycles)
-        sections += made
-        refusals += refused
-    # 4. Each on the grid, or an estimate of what that costs.
-    sections = [replace(one, section=wired(one.section, choices.placement, choices.seed)) for one in sections]
+        found, cached = made(piece, machine, call_cycles, choices.placement, choices.seed)
+        sections += _compiled(one, found, cached)
+        refusals += _refusals(one, found)
     return Compilation(tuple(sections), tuple(refusals))
 
 
@@ -114,20 +115,19 @@ def compile_metapipe(metapipe: Metapipe, machine: Machine, placement: str = "est
     return Compiled(metapipe.of_block, section, "written as one metapipe")
 
 
-def _sections(piece: Piece, one: Intended, machine: Machine, call_cycles: int) -> tuple[list[Compiled], list[Refusal]]:
-    """The sections of an intended call, and why they are not what was intended."""
-    made = make(piece, machine, call_cycles)
-    count = len(made.parts)
-    reason, refusals = one.reason + (f"; {made.spilled}" if made.spilled else ""), []
-    if made.unlooped:
-        reason = made.unlooped
-        refusals.append(Refusal(one.nodes, reason))
-    if made.lack:
-        reason = f"one of {count} sections: {made.lack.text}"
-        refusals.append(Refusal(one.nodes, f"cut into {count} sections: {made.lack.text}"))
-    return [_compiled(one, part, reason) for part in made.parts], refusals
+def _compiled(one: Intended, found: Made, cached: bool) -> Iterator[Compiled]:
+    """The sections of an intended call, each with its reason."""
+    reason = f"{one.reason}; {found.spilled}" if found.spilled else found.unlooped or one.reason
+    if found.lack:
+        reason = f"one of {len(found.parts)} sections: {found.lack.text}"
+    for part in found.parts:
+        why = f"{reason}; {part.stopped.text}" if part.stopped else reason
+        yield Compiled(one.block, part.section, why, part.stopped, cached)
 
 
-def _compiled(one: Intended, part: Part, reason: str) -> Compiled:
-    why = f"{reason}; {part.stopped.text}" if part.stopped else reason
-    return Compiled(one.block, part.section, why, part.stopped)
+def _refusals(one: Intended, found: Made) -> Iterator[Refusal]:
+    """Why it is not what was intended."""
+    if found.unlooped:
+        yield Refusal(one.nodes, found.unlooped)
+    if found.lack:
+        yield Refusal(one.nodes, f"cut into {len(found.parts)} sections: {found.lack.text}")

@@ -57,6 +57,11 @@ class Connection:
         return {inside: result for inside, result in carried if result in made and inside in read}
 
     @cached_property
+    def results(self) -> frozenset[str]:
+        """What blocks hand on or leave behind."""
+        return frozenset(result for block in self.graph.blocks for _, result in block.carried)
+
+    @cached_property
     def passed_by(self) -> frozenset[str]:
         """Results that are stored and loaded again in every iteration, and what they are called inside."""
         results = {result for inside, result in self.carried.items() if inside in self.spilled}
@@ -199,9 +204,8 @@ def _store_path(at: Connection, asked: Asked, path: tuple[Loop, ...]) -> tuple[L
 
 def _is_stored(at: Connection, tensor: str) -> bool:
     graph = at.graph
-    carried = {result for block in graph.blocks for _, result in block.carried}
     read_elsewhere = any(reader not in at.nodes for reader in graph.readers(tensor))
-    return bool(graph.tensor_named[tensor].shares) or read_elsewhere or tensor in graph.results | carried
+    return bool(graph.tensor_named[tensor].shares) or read_elsewhere or tensor in graph.results or tensor in at.results
 
 
 def _assemble(

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 
 from rdu_model.ask import Asked
 from rdu_model.collective import exchange
-from rdu_model.homes import first_memory
-from rdu_model.machine import Machine, Pace, hbm_pace, usable_pcus
+from rdu_model.homes import Memory, first_memory
+from rdu_model.machine import Machine, usable_pcus
 from rdu_model.nests import Nest
 from rdu_model.price import cycles, grid
 
@@ -40,7 +40,7 @@ class Sketch:
     needs: Mapping[int, tuple[tuple[int, ...], ...]]
     outside: Mapping[str, tuple[tuple[int, int], ...]]
     machine: Machine
-    pace: Pace
+    memory: Memory
     known: dict[tuple[str, tuple[int, ...]], int] = field(default_factory=dict)
     moved: dict[tuple[str, tuple[int, ...]], tuple[tuple[int, ...], int]] = field(default_factory=dict)
 
@@ -99,7 +99,7 @@ def sketch(nodes: Mapping[str, Asked], shape: Shape, sizes: Mapping[str, int], m
         needs=dict(_needs(nodes, shape, 0)),
         outside={name: tuple(found) for name, found in outside.items()},
         machine=machine,
-        pace=hbm_pace(machine),
+        memory=first_memory(machine),
     )
 
 
@@ -139,7 +139,7 @@ def _shares(nodes: Mapping[str, Asked], sizes: Mapping[str, int], machine: Machi
 def predict(of: Sketch, tiles: Tiles, room_bytes: int) -> float:
     """Cycles of one execution of a section with these tiles; far more where buffers would not fit."""
     read, held = _bytes(of, tiles)
-    pace = of.pace
+    pace = of.memory.pace
     fill, _, direct, moved = _step(of, of.shape, 0, dict(of.sizes), tiles, read)
     busy = pace.cycles_for(moved)
     # While one loop fills, streams of the next run ahead, as far as the machine has room for them.
@@ -191,8 +191,8 @@ def _step(
 def _loop(of: Sketch, body: tuple[int, int, int, int], trips: int) -> int:
     """A stream's two slots must cover the memory's latency: with less bytes a step, latency is what it takes."""
     fill, slowest, direct, moved = body
-    pace = of.pace
-    least = -(-first_memory(of.machine).latency_cycles // 2) if direct else 0
+    pace = of.memory.pace
+    least = -(-of.memory.latency_cycles // 2) if direct else 0
     return pace.cycles_for(direct) + fill + (trips - 1) * max(slowest, pace.cycles_for(moved), least)
 
 

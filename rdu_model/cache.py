@@ -1,0 +1,145 @@
+"""What was compiled before: sections by their content, so that what did not change is not compiled again.
+
+The content of an intended call is all that its sections follow from: its nodes, their tensors, the extents they have,
+the machine and the choices; not the rest of the graph.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import NamedTuple
+
+from patterns.count import node_dims
+from patterns.graph import Graph, Node, Tensor
+from rdu_model.calls import Made, make
+from rdu_model.cutting import Part
+from rdu_model.machine import Machine
+from rdu_model.section import Section
+from rdu_model.sections import Piece
+from rdu_model.wiring import wired
+
+# Intended calls that are kept; the ones that were not asked for the longest go.
+KEPT = 2048
+
+_NAME = re.compile(r"[^\W\d]\w*")
+
+
+class CacheInfo(NamedTuple):
+    """Intended calls found, compiled, and kept."""
+
+    hits: int
+    misses: int
+    kept: int
+
+
+@dataclass(frozen=True)
+class Content:
+    """An intended call by its content; `piece` is one that has it.
+
+    elsewhere: what its nodes make and others read, or the graph is for.
+    """
+
+    machine: Machine
+    placement: str
+    seed: int
+    call_cycles: int
+    members: int
+    iterations: int
+    block: str
+    whole: bool
+    nodes: tuple[Node, ...]
+    carried: tuple[tuple[str, str], ...]
+    tensors: tuple[Tensor, ...]
+    elsewhere: frozenset[str]
+    extents: tuple[tuple[str, int], ...]
+    homes: frozenset[str]
+    piece: Piece = field(compare=False, repr=False)
+
+
+def made(piece: Piece, machine: Machine, call_cycles: int, placement: str, seed: int) -> tuple[Made, bool]:
+    """The sections of an intended call, and whether they were compiled before. Raises DoesNotFit, UserError."""
+    before = _made.cache_info().misses
+    found = _made(_content(piece, machine, call_cycles, placement, seed))
+    if _made.cache_info().misses > before:
+        return found, False
+    return replace(found, parts=tuple(_of_graph(part, piece.graph) for part in found.parts)), True
+
+
+def cache_info() -> CacheInfo:
+    """How often sections were found."""
+    info = _made.cache_info()
+    return CacheInfo(info.hits, info.misses, info.currsize)
+
+
+def forget() -> None:
+    """Empties the cache."""
+    _made.cache_clear()
+
+
+@lru_cache(maxsize=KEPT)
+def _made(content: Content) -> Made:
+    found = make(content.piece, content.machine, content.call_cycles)
+    parts = (replace(part, section=wired(part.section, content.placement, content.seed)) for part in found.parts)
+    return replace(found, parts=tuple(parts))
+
+
+def _content(piece: Piece, machine: Machine, call_cycles: int, placement: str, seed: int) -> Content:
+    graph = piece.graph
+    names = dict.fromkeys(name for node in piece.nodes for name in (*node.reads, node.writes))
+    storages = dict.fromkeys(graph.tensor_named[name].shares or name for name in names)
+    tensors = tuple(graph.tensor_named[name] for name in {**names, **storages})
+    carried = tuple(pair for pair in piece.block.carried if pair[0] in names or pair[1] in names)
+    own = {node.name for node in piece.nodes}
+    handed_on = {result for block in graph.blocks for _, result in block.carried}
+    kept = (node.writes for node in piece.nodes)
+    return Content(
+        machine=machine,
+        placement=placement,
+        seed=seed,
+        call_cycles=call_cycles,
+        members=piece.members,
+        iterations=piece.iterations,
+        block=piece.block.name,
+        whole=len(own) == len(piece.block.nodes),
+        nodes=piece.nodes,
+        carried=carried,
+        tensors=tensors,
+        elsewhere=frozenset(
+            name
+            for name in kept
+            if name in graph.results or name in handed_on or any(reader not in own for reader in graph.readers(name))
+        ),
+        extents=tuple((name, graph.sizes[name]) for name in sorted(_extents(graph, piece, tensors))),
+        homes=piece.homes.ddr & {tensor.name for tensor in tensors},
+        piece=piece,
+    )
+
+
+def _extents(graph: Graph, piece: Piece, tensors: tuple[Tensor, ...]) -> set[str]:
+    """Dims of the nodes and their tensors, and whatever extents their arguments name."""
+    found = {dim for tensor in tensors for dim in tensor.dims}
+    for node in piece.nodes:
+        found.update(node_dims(graph, node), node.over, (node.along,), _named(node))
+    return found & graph.sizes.keys()
+
+
+def _named(node: Node) -> Iterator[str]:
+    for _, value in node.arguments:
+        if isinstance(value, str):
+            yield from _NAME.findall(value)
+
+
+def _of_graph(part: Part, graph: Graph) -> Part:
+    """A part that was compiled for another graph with the same content."""
+    return replace(part, section=_moved(part.section, graph))
+
+
+def _moved(section: Section, graph: Graph) -> Section:
+    flow = section.flow
+    if flow.metapipe.graph is graph:
+        return section
+    asked = {name: replace(found, graph=graph) for name, found in flow.asked.items()}
+    return replace(section, flow=replace(flow, metapipe=replace(flow.metapipe, graph=graph), asked=asked))
