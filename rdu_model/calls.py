@@ -23,7 +23,7 @@ from rdu_model.sections import Piece, build
 from rdu_model.shortage import Shortage, refuse
 from rdu_model.wiring import wired
 
-# Of a loop so many executions, and twice as many, say what each further one takes.
+# Of a loop so many executions say what all take: a little too much, because only the first has to fill the pipe.
 FEW = 2
 
 
@@ -67,11 +67,10 @@ def make(piece: Piece, machine: Machine, call_cycles: int) -> Made:
 
 def section_cycles(section: Section) -> int:
     """What a section is predicted to take: as it is compiled, simulated; of many executions the first few are."""
-    metapipe = section.flow.metapipe
-    if metapipe.iterations <= 2 * FEW:
-        return simulate(emit(wired(section, "estimate", 0)), spans=False).total_cycles
-    few, more = (section_cycles(_shortened(section, iterations)) for iterations in (FEW, 2 * FEW))
-    return more + (more - few) * (metapipe.iterations - 2 * FEW) // FEW
+    iterations = section.flow.metapipe.iterations
+    if iterations > FEW:
+        return -(-section_cycles(_shortened(section, FEW)) * iterations // FEW)
+    return simulate(emit(wired(section, "estimate", 0)), spans=False).total_cycles
 
 
 def _shortened(section: Section, iterations: int) -> Section:
