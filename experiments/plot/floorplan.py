@@ -115,7 +115,9 @@ def prepare(axes: Axes, floorplan: Floorplan, heading: str) -> None:
             x, y = at(floorplan, cell)
             box = (x - 0.75, y - 0.75), fabric.tile_columns + 0.5, fabric.tile_rows + 0.5
             axes.add_patch(Rectangle(*box, fill=False, edgecolor="#717581", linewidth=0.6))
-            axes.text(x - 0.7, y - 0.85, f"tile {fabric.tile_of(cell)}", fontsize=5.5, color="#717581", va="bottom")
+            name = f"tile {fabric.tile_of(cell)}"
+            halo = {"facecolor": "white", "edgecolor": "none", "pad": 0.3}
+            axes.text(x - 0.7, y - 0.85, name, fontsize=5.5, color="#717581", va="bottom", bbox=halo)
 
 
 def draw_units(axes: Axes, floorplan: Floorplan, colors: Mapping[str, str]) -> None:
@@ -238,7 +240,8 @@ def draw_mesh(figure: Figure, axes: Axes, bar: Axes, floorplan: Floorplan) -> No
     bar.set_axis_off()
     inside = bar.inset_axes((0.1, 1 - 0.1, 0.8, 0.1))
     scale = figure.colorbar(lines, cax=inside, orientation="horizontal")
-    scale.set_label(f"load of a link, % of its {floorplan.routes.capacity:,} B/cycle", fontsize=6)
+    waits = "; above 100 flows wait" if most > 100 else ""
+    scale.set_label(f"load of a link, % of its {floorplan.routes.capacity:,} B/cycle{waits}", fontsize=6)
     inside.tick_params(labelsize=6, length=2)
 
 
