@@ -12,6 +12,7 @@ from experiments.text.page import Part
 from experiments.text.parts import parts_tables
 from experiments.text.quantity import bytes_text, digits, ratio_text, time_text
 from experiments.text.rules import counting_rules
+from experiments.text.shared import shared_lines
 from experiments.text.table import Column, Table
 from patterns.report import PICOSECONDS
 
@@ -37,6 +38,7 @@ def comparison_parts(comparison: Comparison) -> list[Part]:
     reports = comparison.reports
     return [
         title(comparison),
+        *shared_lines(comparison.request),
         calls_table(comparison),
         headline_note(comparison),
         *error_band_parts(comparison.outcomes, run_word(comparison.graph)),

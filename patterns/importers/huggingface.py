@@ -57,6 +57,8 @@ class LlamaConfig(BaseModel):
     quantization_config: Absent = None
 
 
+# Numbers of members that a message names.
+MOST_MEMBERS = 64
 DTYPES: Mapping[str, str] = {"bfloat16": "bf16", "float16": "fp16", "float32": "fp32"}
 
 
@@ -175,6 +177,15 @@ def _checked(config: LlamaConfig, document: Document) -> Shape:
 
 
 def _need_divisible(name: str, config: LlamaConfig, shape: Shape, members: int) -> None:
+    """Raises UserError for members that cannot share the model, with the numbers that can."""
+    unshared = _unshared(config, shape, members)
+    if unshared:
+        able = [str(n) for n in range(1, MOST_MEMBERS + 1) if not _unshared(config, shape, n)]
+        raise UserError(f"{name}: {members} members cannot share {unshared} equally; {', '.join(able)} can")
+
+
+def _unshared(config: LlamaConfig, shape: Shape, members: int) -> str:
+    """What so many members cannot share, '' if nothing. With more members than KV heads, several have the same one."""
     divided = {
         "num_attention_heads": shape.heads,
         "intermediate_size": config.intermediate_size,
@@ -182,9 +193,9 @@ def _need_divisible(name: str, config: LlamaConfig, shape: Shape, members: int) 
     }
     for field, value in divided.items():
         if value % members:
-            raise UserError(f"{name}: {members} members cannot share {field} {value} equally")
-    if shape.kv_heads % members and members % shape.kv_heads:
-        raise UserError(f"{name}: {members} members cannot share num_key_value_heads {shape.kv_heads} equally")
+            return f"{field} {value}"
+    alike = shape.kv_heads % members and members % shape.kv_heads
+    return f"num_key_value_heads {shape.kv_heads}" if alike else ""
 
 
 def _adapted(graph: Graph, name: str, config: LlamaConfig, dtype: str) -> Graph:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from patterns.copies import copies
 from patterns.count import compulsory, graph_demand, parameter_bytes, parameters, state_capacity_bytes
 from patterns.library import config_names, workload
 
@@ -117,3 +118,13 @@ def test_one_member_communicates_nothing() -> None:
     made = workload("llama-3.1-8b")
     assert graph_demand(made).network_bytes == 0
     assert all(node.kind != "all_reduce" for _, node in made.nodes())
+
+
+def test_what_members_hold_alike_is_told_apart_from_what_is_divided() -> None:
+    whole, part = (workload("llama-3.1-8b", members=members) for members in (1, 16))
+    held = dict(copies(whole, part, 16))
+    # 8 KV heads among 16: two of them have the same one; norms are whole on each; all else is divided.
+    assert {name for name, count in held.items() if count == 2} == {"w_k", "w_v", "k_cache", "v_cache"}
+    assert {name for name, count in held.items() if count == 16} == {"attention_gain", "ffn_gain", "final_gain"}
+    assert set(held.values()) == {1, 2, 16}
+    assert set(dict(copies(whole, workload("llama-3.1-8b", members=8), 8)).values()) == {1, 8}
