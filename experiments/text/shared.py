@@ -23,9 +23,9 @@ def shared_lines(request: Request) -> Iterator[str]:
         if side.members > 1:
             whole, part = (read_graph(request, members, settings) for members in (1, side.members))
             held: dict[int, list[str]] = {}
-            for name, count in copies(whole, part, side.members):
-                if 1 < count < side.members:
-                    held.setdefault(int(count), []).append(name)
+            for name, holders in copies(whole, part, side.members):
+                if 1 < holders < side.members:
+                    held.setdefault(int(holders), []).append(name)
             for count, names in held.items():
                 yield (
                     f"{', '.join(names)} have fewer parts than there are members of {side.members} x {side.machine}:"
