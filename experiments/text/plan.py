@@ -104,7 +104,9 @@ def call_parts(execution: Execution, name: str, cycles: int | None, cells: int) 
     call, run = execution.plan.call_named[name], execution.call_named[name]
     until = first_periods(run.timeline) if cycles is None else cycles or run.timeline.total_cycles
     until = max(1, min(until, run.timeline.total_cycles))
-    units = [unit.name for unit in call.program.units]
+    # Where tiles are only under way nothing is ever busy: an empty lane says nothing.
+    busy = {span.unit for span in run.timeline.spans if span.end > span.start}
+    units = [unit.name for unit in call.program.units if unit.name in busy]
     width = max(6, *(len(unit) + 1 for unit in units)) if units else 6
     lines = [timeline_line(unit.upper(), text_timeline(run.timeline, unit, until, cells), width) for unit in units]
     scale = f"{name}: cycles 0 to {until:,} of {run.timeline.total_cycles:,}, {until / cells:,.0f} a cell"
