@@ -164,7 +164,8 @@ def _sources(
     if key not in at.loads:
         again = sum(1 for name, *_ in at.loads if name == tensor)
         after = index[0] if part and index else ""
-        load = Load(f"load {tensor}" + (f" {again + 1}" if again else ""), tensor, after=after)
+        once = tensor in at.handed_on and bool(where)
+        load = Load(f"load {tensor}" + (f" {again + 1}" if again else ""), tensor, after=after, once=once)
         at.loads[key] = load
         at.leaves.append((load, where))
     return (*((made,) if made else ()), at.loads[key].name)

@@ -8,13 +8,13 @@ pipe is written out after the loop of full steps.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from patterns.pipeline.program import Barrier, Channel, Program, Role
 from patterns.pipeline.script import Acquire, Arrive, Await, Commit, Fill, Loop, Op, Release, Start, Wait
 from rdu_model.flow import Flow, Link
 from rdu_model.lanes import WAY, arrival_cycles, memory_for, units
-from rdu_model.pipe import Carry, Pipe, Placed, Spill, placed
+from rdu_model.pipe import ITERATION, Carry, Load, Pipe, Placed, Spill, placed
 from rdu_model.section import Section
 from rdu_model.work import leaf_ops, stream
 
@@ -92,6 +92,8 @@ class _Writer:
         return (*self._before(level), *inside, *self._after(level))
 
     def _steps(self, pipe: Pipe, level: int, sizes: Sizes) -> tuple[Op, ...]:
+        if pipe.dim == ITERATION and any(self._is_once(name) for name in (self.found.name, *self._sources())):
+            return self._iterations(level, sizes)
         full, rest = divmod(sizes[pipe.dim], pipe.extent)
         ops: list[Op] = []
         if full:
@@ -103,6 +105,21 @@ class _Writer:
             roles = [name for name in placed_names(pipe) if name in self.section.flow.leaves]
             ops += (Arrive(_drained(pipe)), Await(_drained(pipe), len(roles)))
         return tuple(ops)
+
+    def _iterations(self, level: int, sizes: Sizes) -> tuple[Op, ...]:
+        """The first iteration, with what is loaded once, and the others, to which it is handed on."""
+        first = self.script(level + 1, {**sizes, ITERATION: 1})
+        if self._is_once(self.found.name):
+            return first
+        later = replace(self, read=[link for link in self.read if not self._is_once(link.source)])
+        return (*first, Loop(sizes[ITERATION] - 1, later.script(level + 1, {**sizes, ITERATION: 1}), ITERATION))
+
+    def _sources(self) -> list[str]:
+        return [link.source for link in self.read]
+
+    def _is_once(self, name: str) -> bool:
+        leaf = self.section.flow.leaves[name].leaf
+        return isinstance(leaf, Load) and leaf.once
 
     def _before(self, level: int) -> list[Op]:
         ops: list[Op] = [Wait(link.name, link.readers.index(self.found.name)) for link in self._read_at(level)]

@@ -58,7 +58,13 @@ class Flow:
 
     def tiles_of(self, name: str) -> int:
         """How often a leaf works in the whole run."""
-        return trips(self.leaves[name].path, self.metapipe.sizes)
+        return trips(_repeated(self.leaves[name], self.leaves[name].path), self.metapipe.sizes)
+
+
+def _repeated(found: Placed, around: Iterable[Pipe]) -> tuple[Pipe, ...]:
+    """Those of the pipes around a leaf in all of whose steps it works."""
+    once = isinstance(found.leaf, Load) and found.leaf.once
+    return tuple(pipe for pipe in around if not once or pipe.dim != ITERATION)
 
 
 def cut_sizes(sizes: Mapping[str, int], path: Iterable[Pipe]) -> dict[str, int]:
@@ -110,7 +116,7 @@ def _links(metapipe: Metapipe, leaves: Mapping[str, Placed], edges: list[Edge]) 
     links = []
     for (source, level), names in readers.items():
         around = leaves[source].path[:level]
-        tiles = trips(around, metapipe.sizes)
+        tiles = trips(_repeated(leaves[source], around), metapipe.sizes)
         behind = {name: distances[source, name, level] for name in names}
         last = max(names, key=behind.__getitem__)
         depth = 1 + behind[last]

@@ -23,13 +23,15 @@ SOCKETS = "sockets"
 class Load:
     """An AGCU stream from off-chip memory into PMUs. row_par: rows in parallel, 0 for as many as keep up with HBM.
 
-    after: the item whose tile holds the addresses ('' if they are known before).
+    after: the item whose tile holds the addresses ('' if they are known before). once: in the first iteration only,
+    because iterations hand the tensor on.
     """
 
     name: str
     tensor: str
     row_par: int = 0
     after: str = ""
+    once: bool = False
 
 
 @dataclass(frozen=True)

@@ -6,14 +6,18 @@ from dataclasses import replace
 
 import pytest
 
+from patterns.count import tensor_bytes
 from patterns.errors import Deadlock
+from patterns.library import workload
 from patterns.pipeline.program import Program
 from patterns.pipeline.simulate import simulate
+from patterns.pipeline.uses import flat_ops
 from patterns.read import parse_graph
-from rdu_model import Metapipeline, load_machine, lower, lower_metapipe
+from rdu_model import Choices, Metapipeline, compile_graph, load_machine, lower, lower_metapipe
 from rdu_model.depths import shallow_buffers
+from rdu_model.emit import emit
 from rdu_model.flow import take_apart
-from rdu_model.pipe import Metapipe
+from rdu_model.pipe import ITERATION, Metapipe
 from tests.rdu.pipelines import FAST, PCUS, chain, skip_edge
 
 
@@ -157,3 +161,17 @@ def test_iterations_of_a_loop_follow_one_another_through_what_they_carry() -> No
     graph = parse_graph(LOOP, "loop.yaml", {})
     timeline = simulate(lower(graph, load_machine("unit"), mode="looped").calls[0].program)
     assert timeline.total_cycles == 32 + 5 * 16 + 2 + 16
+
+
+def test_what_iterations_hand_on_is_loaded_by_the_first_of_them() -> None:
+    # A prefill, whose tokens are cut inside each of 32 decoders: the stream comes from memory once.
+    graph = workload("llama-3.1-8b", overrides={"seq": "512", "context": "512"})
+    section = compile_graph(graph, load_machine("sn40l"), Choices(mode="looped")).sections[1].section
+    carried = {carry.name.removeprefix("carry ") for carry in section.flow.metapipe.carries}
+    loads = [found for found in section.flow.leaves.values() if getattr(found.leaf, "tensor", "") in carried]
+    assert len(loads) == len(carried) == 2
+    assert all(found.path[0].dim == ITERATION and len(found.path) > 1 for found in loads)
+    for role in emit(section).roles:
+        if role.name in {found.name for found in loads}:
+            moved = sum(dict(getattr(op, "counts", ())).get("hbm_bytes", 0) * n for op, n in flat_ops(role.script))
+            assert moved == tensor_bytes(graph, role.name.removeprefix("load "))
