@@ -83,7 +83,9 @@ def _(op: Run) -> list[str]:
 def _(op: Start) -> list[str]:
     handle = f" as {op.handle}" if op.handle else ""
     takes = [_number(op.cycles, "cycle")] if op.cycles or not op.latency else []
-    takes += [f"{op.latency:,} of latency"] if op.latency else []
+    takes += (
+        [f"{op.latency:,} of latency" if takes else f"{_number(op.latency, 'cycle')} of latency"] if op.latency else []
+    )
     line = f"start {op.label or 'work'}{handle} on {op.unit}, {' and '.join(takes)}"
     effects = [effect_text(effect) for effect in op.then]
     line += f", then {', '.join(effects)}" if effects else ""
