@@ -233,10 +233,19 @@ def _repeats(graph: Graph, block: Block) -> _Repeats:
     return _Repeats(block.count, carried, frozenset(changing))
 
 
-def compulsory(graph: Graph) -> Compulsory:
-    """Bytes that one run must move: inputs, weights and states read once, results and rows of states written once."""
+def compulsory_by_storage(graph: Graph) -> tuple[Mapping[str, int], Mapping[str, int]]:
+    """Bytes that one run must move, by the storage that they are of: read, and written."""
     nodes = [(node, repeats) for block in graph.blocks for repeats in [_repeats(graph, block)] for node in block.nodes]
     reads, writes = _touched(graph, nodes, graph.sizes, copies=True)
+    role = {tensor.name: tensor.role for tensor in graph.tensors}
+    given = {name: count for name, count in reads.items() if role[name] in ("weight", "state", "input")}
+    left = {name: count for name, count in writes.items() if role[name] == "state" or name in graph.results}
+    return given, left
+
+
+def compulsory(graph: Graph) -> Compulsory:
+    """Bytes that one run must move: inputs, weights and states read once, results and rows of states written once."""
+    reads, writes = compulsory_by_storage(graph)
     whole = {name for name, count in reads.items() if count == _whole_bytes(graph, graph.tensor_named[name])}
     return Compulsory(
         weight_bytes=_sum_of(graph, reads, "weight", whole),

@@ -132,10 +132,22 @@ class Refusal:
 
 
 @dataclass(frozen=True)
+class Room:
+    """What lies in a memory of one machine: (what, bytes). taken_bytes: the addresses up to the last that is used."""
+
+    level: Level
+    num_bytes: int
+    held: tuple[tuple[str, int], ...]
+    taken_bytes: int
+
+
+@dataclass(frozen=True)
 class Plan:
     """A graph on a machine. Consecutive calls with the same block and count repeat together, in order.
 
     kept_bytes: of what the graph reads, what the chip has kept from the run before.
+    spilled_bytes: of what a run must move at least, what lies in DDR because HBM has no room for it.
+    rooms: of memories whose use is planned.
     """
 
     machine: str
@@ -149,6 +161,8 @@ class Plan:
     refusals: tuple[Refusal, ...] = field(default=(), repr=False)
     warnings: tuple[str, ...] = ()
     kept_bytes: int = 0
+    spilled_bytes: int = 0
+    rooms: tuple[Room, ...] = ()
 
     @cached_property
     def call_named(self) -> Mapping[str, Call]:

@@ -109,7 +109,8 @@ def _bound(plan: Plan) -> tuple[str, int]:
     """The resource that takes longest for the graph's compulsory work at the datasheet's rates, and how long."""
     off_chip = plan.rates.off_chip
     work = dict(compulsory_work(plan.graph, off_chip))
-    work[off_chip] = max(0, work[off_chip] - plan.kept_bytes)
+    work[off_chip] = max(0, work[off_chip] - plan.kept_bytes - plan.spilled_bytes)
+    work["ddr_bytes"] = work.get("ddr_bytes", 0) + plan.spilled_bytes
     times = picoseconds(tuple(work.items()), plan.rates.peak_by_resource)
     limiter = max(times, key=lambda resource: times[resource], default="")
     return limiter, int(times.get(limiter, 0))

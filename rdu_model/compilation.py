@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from patterns.errors import UnknownName
 from patterns.graph import Block, Graph
 from patterns.plan import Refusal
 from rdu_model.cache import made
 from rdu_model.calls import Made
-from rdu_model.fit import check_hbm, check_sockets, check_stages, check_streams
+from rdu_model.fit import check_memory, check_sockets, check_stages, check_streams
+from rdu_model.homes import Homes
 from rdu_model.machine import Machine
 from rdu_model.orchestrate import Intended, call_ps, launch_cost, mode_named
 from rdu_model.pipe import SOCKETS, Metapipe
@@ -18,6 +19,7 @@ from rdu_model.section import Section
 from rdu_model.sections import Piece, spread_out
 from rdu_model.separate import apart
 from rdu_model.shortage import Shortage, Stop, refuse
+from rdu_model.spill import Home, as_homes, find_homes
 from rdu_model.wiring import wired
 from rdu_model.written import check_written
 
@@ -66,10 +68,11 @@ class Compiled:
 
 @dataclass(frozen=True)
 class Compilation:
-    """The sections of a graph in the order of their calls, and what could not be."""
+    """The sections of a graph in the order of their calls, what could not be, and where every tensor lies."""
 
     sections: tuple[Compiled, ...]
     refusals: tuple[Refusal, ...] = ()
+    homes: tuple[Home, ...] = ()
 
 
 def compile_graph(graph: Graph, machine: Machine, choices: Choices, members: int = 1) -> Compilation:
@@ -79,25 +82,40 @@ def compile_graph(graph: Graph, machine: Machine, choices: Choices, members: int
     """
     # 1. What the machine has to have.
     check_sockets(machine, members)
-    check_hbm(graph, machine, members)
+    check_memory(graph, machine, members)
+    # 2. Which nodes are one call; each as sections: tiling, parallelisation, buffers; cut where the grid is too small;
+    # then on the grid.
+    sections, refusals = _all_sections(graph, machine, choices, members, Homes())
+    # 3. A home for every tensor; where HBM has no room for all of them, sections are made again for the pace of DDR.
+    homes = find_homes(graph, machine, sections)
+    away = as_homes(homes, machine)
+    if away.ddr:
+        sections, refusals = _all_sections(graph, machine, choices, members, away)
+        homes = find_homes(graph, machine, sections)
+    return Compilation(_at_home(sections, as_homes(homes, machine)), refusals, homes)
+
+
+def _all_sections(
+    graph: Graph, machine: Machine, choices: Choices, members: int, homes: Homes
+) -> tuple[tuple[Compiled, ...], tuple[Refusal, ...]]:
+    """The sections of all calls, with tensors where `homes` says, and what could not be."""
     call_cycles = -(-call_ps(launch_cost(machine, choices.orchestration)) * machine.clock_hz // 10**12)
-    # 2. Which nodes are one call.
     intended = mode_named(choices.mode).calls(graph)
     if choices.collectives == "separate":
         intended = tuple(part for one in intended for part in apart(one))
     node_named = {node.name: node for _, node in graph.nodes()}
-    # 3. Each as sections: tiling, parallelisation, buffers; cut where the fabric is too small; then on the grid.
     sections: list[Compiled] = []
     refusals: list[Refusal] = []
     for one in intended:
-        piece = Piece(graph, one.block, tuple(node_named[name] for name in one.nodes), one.iterations, members)
+        nodes = tuple(node_named[name] for name in one.nodes)
+        piece = Piece(graph, one.block, nodes, one.iterations, members, homes)
         found, cached = made(piece, machine, call_cycles, choices.placement, choices.seed)
         sections += _compiled(one, found, cached)
         refusals += _refusals(one, found)
-    return Compilation(tuple(sections), tuple(refusals))
+    return tuple(sections), tuple(refusals)
 
 
-def compile_metapipe(metapipe: Metapipe, machine: Machine, placement: str = "estimate", seed: int = 0) -> Compiled:
+def compile_metapipe(metapipe: Metapipe, machine: Machine, placement: str = "estimate", seed: int = 0) -> Compilation:
     """A metapipe as it is written, on as many sockets as its all_reduces sum over; see Choices for the others.
 
     Raises DoesNotFit, UnknownName, UserError.
@@ -108,11 +126,19 @@ def compile_metapipe(metapipe: Metapipe, machine: Machine, placement: str = "est
     check_sockets(machine, members)
     check_stages(metapipe, machine)
     check_streams(metapipe, machine)
+    check_memory(metapipe.graph, machine, members)
     section = spread_out(metapipe, machine, members)
     if isinstance(section, Shortage):
         raise refuse(metapipe.graph, section, f"in metapipe {metapipe.name!r} on {machine.name}")
     section = wired(section, choices.placement, choices.seed)
-    return Compiled(metapipe.of_block, section, "written as one metapipe")
+    sections = (Compiled(metapipe.of_block, section, "written as one metapipe"),)
+    homes = find_homes(metapipe.graph, machine, sections)
+    return Compilation(_at_home(sections, as_homes(homes, machine)), homes=homes)
+
+
+def _at_home(sections: tuple[Compiled, ...], homes: Homes) -> tuple[Compiled, ...]:
+    """The sections with their streams from and to where the tensors lie."""
+    return tuple(replace(one, section=replace(one.section, homes=homes)) for one in sections)
 
 
 def _compiled(one: Intended, found: Made, cached: bool) -> Iterator[Compiled]:

@@ -1,6 +1,6 @@
 """The stages of the compile flow: what each made of a graph, as text and tables. They are files in stages/.
 
-tiling -> parallelize -> metapipe -> sections -> place -> route -> listing.
+tiling -> parallelize -> metapipe -> sections -> memory -> place -> route -> listing.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ def _shallow(metapipe: Metapipe, machine: Machine, link: Link, deep: dict[str, i
 
     def cycles(slots: int) -> int:
         changed = replace(metapipe, depths=tuple({**deep, link.source: slots}.items()))
-        return simulate(emit(compile_metapipe(changed, machine).section), spans=False).total_cycles
+        return simulate(emit(compile_metapipe(changed, machine).sections[0].section), spans=False).total_cycles
 
     best, has = cycles(link.depth), cycles(depth)
     if has <= best:

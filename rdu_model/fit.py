@@ -1,4 +1,4 @@
-"""What must fit before anything runs: sockets, and weights, states, inputs and outputs in the HBM of each."""
+"""What must fit before anything runs: sockets, and weights, states, inputs and outputs in the memories of each."""
 
 from __future__ import annotations
 
@@ -23,25 +23,21 @@ def check_sockets(machine: Machine, members: int) -> None:
         )
 
 
-def check_hbm(graph: Graph, machine: Machine, members: int) -> None:
-    """Raises DoesNotFit if a socket's weights, states, inputs and outputs exceed the memory that calls stream from.
-
-    That is its HBM, or its DDR if it has nothing else.
-    """
+def check_memory(graph: Graph, machine: Machine, members: int) -> None:
+    """Raises DoesNotFit if a socket's weights, states, inputs and outputs exceed its HBM and DDR together."""
     weights, states, exchanged = parameter_bytes(graph), state_capacity_bytes(graph), exchanged_bytes(graph)
     needed = weights + states + exchanged
-    memory, room = ("HBM", machine.hbm_bytes) if machine.hbm_bytes else ("DDR", machine.ddr_bytes)
-    if needed <= room:
+    available = machine.hbm_bytes + machine.ddr_bytes
+    if needed <= available:
         return
-    least = -(-needed * members // room)
+    least = -(-needed * members // available)
     would_do = f"{least} sockets would do by size" if least <= machine.sockets else f"{least} sockets would be needed"
-    ddr = "; its DDR would hold them, but calls stream from HBM only" if room < needed <= machine.ddr_bytes else ""
     raise DoesNotFit(
         f"graph {graph.name!r} on {members} x {machine.name}",
-        f"bytes of {memory} per socket",
+        f"bytes of {'HBM and DDR' if machine.hbm_bytes else 'DDR'} per socket",
         needed,
-        room,
-        f"weights {weights:,}, states {states:,}, inputs and outputs {exchanged:,}; {would_do}{ddr}",
+        available,
+        f"weights {weights:,}, states {states:,}, inputs and outputs {exchanged:,}; {would_do}",
     )
 
 

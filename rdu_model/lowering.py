@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from patterns.count import compulsory_by_storage
 from patterns.graph import Graph
 from patterns.pipeline.bounds import counters_of
 from patterns.plan import Call, Plan, Rates, Resource
-from patterns.room import no_room
 from patterns.units import exact
-from rdu_model.compilation import Choices, compile_graph, compile_metapipe
+from rdu_model.compilation import Choices, Compilation, compile_graph, compile_metapipe
 from rdu_model.depths import shallow_buffers
 from rdu_model.emit import emit
 from rdu_model.machine import Machine, macs_per_pcu, usable_pcus
 from rdu_model.orchestrate import launch_cost
 from rdu_model.pipe import Metapipe
 from rdu_model.section import Section
+from rdu_model.spill import as_homes, rooms, warnings_of
 from rdu_model.tiling import tiling_of
 
 _WORK = ("matrix_flops", "vector_ops", "special_ops", "hbm_bytes", "ddr_bytes", "network_bytes")
@@ -36,21 +39,7 @@ def lower(
     Raises UnknownName for a name that there is none of, DoesNotFit for what is too large, UserError for 0 sockets.
     """
     choices = Choices(mode, orchestration, placement, collectives, seed)
-    compiled = compile_graph(graph, machine, choices, members)
-    calls = tuple(_call(one.section, one.reason, machine, one.block.count) for one in compiled.sections)
-    warnings = tuple(no_room(graph, calls, machine.hbm_bytes or machine.ddr_bytes))
-    return Plan(
-        machine.name,
-        "rdu",
-        mode,
-        members,
-        graph,
-        calls,
-        launch_cost(machine, orchestration),
-        rates(machine, members),
-        compiled.refusals,
-        warnings,
-    )
+    return _plan(compile_graph(graph, machine, choices, members), graph, machine, members, mode, orchestration)
 
 
 def lower_metapipe(
@@ -66,20 +55,32 @@ def lower_metapipe(
     It runs on as many sockets as its all_reduces sum over. Warnings say which buffers are too shallow for full speed.
     """
     compiled = compile_metapipe(metapipe, machine, placement, seed)
-    call = _call(compiled.section, compiled.reason, machine, metapipe.of_block.count)
-    members, launch = compiled.section.members, launch_cost(machine, orchestration)
-    warnings = tuple(shallow.text for shallow in shallow_buffers(metapipe, machine))
+    members = compiled.sections[0].section.members
+    plan = _plan(compiled, metapipe.graph, machine, members, "metapipe", orchestration)
+    return replace(plan, warnings=plan.warnings + tuple(found.text for found in shallow_buffers(metapipe, machine)))
+
+
+def _plan(compiled: Compilation, graph: Graph, machine: Machine, members: int, mode: str, orchestration: str) -> Plan:
     return Plan(
         machine.name,
         "rdu",
-        "metapipe",
+        mode,
         members,
-        metapipe.graph,
-        (call,),
-        launch,
+        graph,
+        tuple(_call(one.section, one.reason, machine, one.block.count) for one in compiled.sections),
+        launch_cost(machine, orchestration),
         rates(machine, members),
-        warnings=warnings,
+        compiled.refusals,
+        tuple(warnings_of(compiled.homes, machine)),
+        spilled_bytes=_spilled_bytes(graph, compiled, machine),
+        rooms=rooms(compiled.homes, machine),
     )
+
+
+def _spilled_bytes(graph: Graph, compiled: Compilation, machine: Machine) -> int:
+    """Of the bytes that a run must move, those of tensors behind the first memory."""
+    names = as_homes(compiled.homes, machine).ddr
+    return sum(moved.get(name, 0) for moved in compulsory_by_storage(graph) for name in names)
 
 
 def _call(section: Section, reason: str, machine: Machine, block_count: int) -> Call:

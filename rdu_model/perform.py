@@ -48,4 +48,4 @@ def execute_metapipe(
 
 def simulate_metapipe(metapipe: Metapipe, machine: Machine, *, spans: bool = True) -> Timeline:
     """When everything in a metapipe happens on a machine. Raises DoesNotFit, UserError, Deadlock."""
-    return simulate(emit(compile_metapipe(metapipe, machine).section), spans=spans)
+    return simulate(emit(compile_metapipe(metapipe, machine).sections[0].section), spans=spans)

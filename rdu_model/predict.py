@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 
+from patterns.count import storage_of
 from rdu_model.ask import Asked
 from rdu_model.collective import exchange
-from rdu_model.homes import Memory, first_memory
+from rdu_model.homes import Homes, Memory, first_memory, memory_of
 from rdu_model.machine import Machine, usable_pcus
 from rdu_model.nests import Nest
 from rdu_model.price import cycles, grid
@@ -28,7 +30,8 @@ class Sketch:
     paths: the nests around each node. kept: those that a node shares with all that read its result, so that a buffer
     holds what is made in one of their steps. needs: for each body (by key of its nest, 0 for the section), the earlier
     items that each item reads from. outside: (position of the read, key of the innermost nest that cuts it) of what
-    each node reads from off-chip memory.
+    each node reads from off-chip memory. slower: for tensors behind the first memory, how many of its bytes pass while
+    one of theirs does.
     """
 
     nodes: Mapping[str, Asked]
@@ -41,6 +44,7 @@ class Sketch:
     outside: Mapping[str, tuple[tuple[int, int], ...]]
     machine: Machine
     memory: Memory
+    slower: Mapping[str, Fraction]
     known: dict[tuple[str, tuple[int, ...]], int] = field(default_factory=dict)
     moved: dict[tuple[str, tuple[int, ...]], tuple[tuple[int, ...], int]] = field(default_factory=dict)
 
@@ -75,7 +79,9 @@ class Sketch:
         return {**self.sizes, **{nest.dim: tiles[nest.key] for nest in path}}
 
 
-def sketch(nodes: Mapping[str, Asked], shape: Shape, sizes: Mapping[str, int], machine: Machine) -> Sketch:
+def sketch(
+    nodes: Mapping[str, Asked], shape: Shape, sizes: Mapping[str, int], machine: Machine, homes: Homes
+) -> Sketch:
     """A nested section, ready for predictions."""
     paths = dict(_paths(shape))
     makers = {asked.node.writes: name for name, asked in nodes.items()}
@@ -100,7 +106,17 @@ def sketch(nodes: Mapping[str, Asked], shape: Shape, sizes: Mapping[str, int], m
         outside={name: tuple(found) for name, found in outside.items()},
         machine=machine,
         memory=first_memory(machine),
+        slower=dict(_slower(nodes, machine, homes)) if homes.ddr else {},
     )
+
+
+def _slower(nodes: Mapping[str, Asked], machine: Machine, homes: Homes) -> Iterator[tuple[str, Fraction]]:
+    first = first_memory(machine).pace
+    for asked in nodes.values():
+        for name in asked.node.reads:
+            pace = memory_of(machine, homes, storage_of(asked.graph, name)).pace
+            if pace != first:
+                yield name, Fraction(first.amount * pace.cycles, first.cycles * pace.amount)
 
 
 def _needs(nodes: Mapping[str, Asked], shape: Shape, key: int) -> Iterator[tuple[int, tuple[tuple[int, ...], ...]]]:
@@ -159,7 +175,8 @@ def _bytes(of: Sketch, tiles: Tiles) -> tuple[dict[int, int], int]:
             out = of.touched(name, of.tile_sizes(kept, tiles))[1]
         held += (2 if kept else 1) * out
         for number, at in of.outside[name]:
-            read[at] = read.get(at, 0) + reads[number]
+            slower = of.slower.get(of.nodes[name].node.reads[number], 1)
+            read[at] = read.get(at, 0) + int(reads[number] * slower)
             held += (2 if at else 1) * reads[number]
     return read, held
 

@@ -50,7 +50,7 @@ def build(piece: Piece, machine: Machine) -> Section | Shortage:
     name = piece.block.name if whole else f"{piece.block.name}.{piece.nodes[0].name}"
     room = machine.pmus * machine.pmu_bytes
     best: Section | None = None
-    shaped = shape_section(list(asked.values()), piece.graph.sizes, machine)
+    shaped = shape_section(list(asked.values()), piece.graph.sizes, machine, piece.homes)
     for _ in range(ATTEMPTS):
         tiles = choose_tiles(shaped, room)
         shape = without_single_steps(shaped.shape, piece.graph.sizes, tiles)

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from patterns.plan import Nest as PlanNest
 from patterns.plan import Tile, Tiling
 from rdu_model.ask import Asked
+from rdu_model.homes import Homes
 from rdu_model.machine import Machine, hbm_pace, macs_per_pcu, usable_pcus
 from rdu_model.nests import Nest, nest
 from rdu_model.pipe import ITERATION, Item, Pipe, Placed, Reorder, Stage, placed
@@ -23,11 +24,11 @@ MOST_TILE_SIZES = 14
 NEARLY = 0.03
 
 
-def shape_section(nodes: Sequence[Asked], sizes: Mapping[str, int], machine: Machine) -> Sketch:
-    """How the nodes of a section nest."""
+def shape_section(nodes: Sequence[Asked], sizes: Mapping[str, int], machine: Machine, homes: Homes) -> Sketch:
+    """How the nodes of a section nest, and in which memories their tensors lie."""
     by_name = {asked.node.name: asked for asked in nodes}
     weight = {name: _weight(asked, sizes, machine) for name, asked in by_name.items()}
-    return sketch(by_name, nest(nodes, sizes, weight), sizes, machine)
+    return sketch(by_name, nest(nodes, sizes, weight), sizes, machine, homes)
 
 
 def _weight(asked: Asked, sizes: Mapping[str, int], machine: Machine) -> float:

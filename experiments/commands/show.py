@@ -42,8 +42,8 @@ if TYPE_CHECKING:
 @click.option(
     "--stage",
     metavar="STAGE",
-    help="Show what one stage of an RDU's compile flow made: tiling, parallelize, metapipe, sections, place, route or"
-    " listing.",
+    help="Show what one stage of an RDU's compile flow made: tiling, parallelize, metapipe, sections, memory, place,"
+    " route or listing.",
 )
 @click.pass_context
 def command(

@@ -17,7 +17,7 @@ from rdu_model.stages.metapipe import note
 from rdu_model.vocabulary import in_columns, statements
 from rdu_model.wires import Wire
 
-RANK = 7
+RANK = 8
 PLACED = True
 
 

@@ -13,7 +13,7 @@ from rdu_model.floor_map import floor_map, letters
 from rdu_model.placement import Placed
 from rdu_model.section import Section
 
-RANK = 5
+RANK = 6
 PLACED = True
 
 LEGEND = """\

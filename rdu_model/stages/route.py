@@ -12,7 +12,7 @@ from rdu_model.placement import Placed, Routes
 from rdu_model.section import Section
 from rdu_model.wiring import wired
 
-RANK = 6
+RANK = 7
 PLACED = True
 
 MOST_EDGES = 10

@@ -47,7 +47,7 @@ def _loops(section: Section) -> Iterator[Shown]:
     rows = tuple(_row(section, pipe) for pipe in _pipes(metapipe.body))
     if rows:
         yield Rows(("loop", "nodes in it", "extent", "tile", "steps", "last step"), rows)
-    of = shape_section(list(section.flow.asked.values()), metapipe.graph.sizes, section.machine)
+    of = shape_section(list(section.flow.asked.values()), metapipe.graph.sizes, section.machine, section.homes)
     loops = tuple(_found(of.shape, section))
     if loops:
         yield _alternatives(of, loops, section)

@@ -130,9 +130,11 @@ def test_a_fabric_with_fewer_pmus_than_a_node_has_buffers() -> None:
 
 
 def test_weights_that_do_not_fit_a_socket(golden: Callable[[str, str], None]) -> None:
-    graph = workload("llama-3.1-70b", context=4096)
+    graph = workload("llama-3.1-405b", context=4096)
     with pytest.raises(DoesNotFit) as caught:
-        lower(graph, load_machine("sn40l"))
+        lower(graph, load_machine("sn40l", {"ddr_bytes": "512 GiB"}))
     golden("rdu/weights_do_not_fit.txt", f"{caught.value}\n")
-    # 141 GB over 4 sockets fit.
-    lower(workload("llama-3.1-70b", context=4096, members=4), load_machine("sn40l"), members=4)
+    # 812 GB over 2 sockets fit.
+    lower(
+        workload("llama-3.1-405b", context=4096, members=2), load_machine("sn40l", {"ddr_bytes": "512 GiB"}), members=2
+    )

@@ -1,0 +1,156 @@
+"""Off-chip bytes by tensor and reason: what every load and store of a compilation moves, and why it has to.
+
+The sum over all rows is the traffic of the plan, for each memory. A tensor's bytes are there `once` as far as any plan
+has to move them; what is read `again` is read because a stage works in tiles that each need it, or because several
+calls do; what passes between calls is there because they are several.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from patterns.count import compulsory_by_storage, storage_of
+from patterns.graph import Graph
+from rdu_model.buffers import load_bytes
+from rdu_model.homes import Tier
+from rdu_model.lanes import memory_for
+from rdu_model.pipe import ITERATION, Load, Pipe, Placed, Store, trips
+from rdu_model.section import Section
+
+if TYPE_CHECKING:
+    from rdu_model.compilation import Compiled
+
+Sizes = Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Stream:
+    """What a load or a store of a section moves in one run of its graph, over all its calls.
+
+    section: its number in the order of the calls. once_bytes: of num_bytes, what it would move if its tiles needed no
+    element twice. loops: the dims of the loops that make it read elements again.
+    """
+
+    section: int
+    calls: int
+    tensor: str
+    storage: str
+    tier: Tier
+    written: bool
+    num_bytes: int
+    once_bytes: int
+    loops: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Row:
+    """Bytes of one tensor in one memory for one reason, of one socket in one run. calls: that move them."""
+
+    tensor: str
+    tier: Tier
+    reason: str
+    num_bytes: int
+    calls: int
+
+
+def streams(sections: Sequence[Compiled]) -> Iterator[Stream]:
+    """Every load and store, in the order of the calls."""
+    for number, one in enumerate(sections):
+        section = one.section
+        calls = one.block.count // section.flow.metapipe.iterations
+        for found in section.flow.leaves.values():
+            if isinstance(found.leaf, Load):
+                yield _load(section, found, number, calls)
+            elif isinstance(found.leaf, Store):
+                yield _store(section, found.leaf, found, number, calls)
+        for carry in section.flow.metapipe.carries:
+            if carry.stored:
+                moved = section.flow.asked[carry.source].touched(section.flow.metapipe.graph.sizes)[1] * calls
+                yield _stream(section, number, calls, carry.tensor, True, moved, moved)
+
+
+def _load(section: Section, found: Placed, number: int, calls: int) -> Stream:
+    flow, sizes = section.flow, section.flow.metapipe.sizes
+    assert isinstance(found.leaf, Load)
+    tensor = found.leaf.tensor
+    path = tuple(pipe for pipe in found.path if not (found.leaf.once and pipe.dim == ITERATION))
+    moved = over_steps(path, sizes, lambda cut: load_bytes(flow, found.name, cut)) * calls
+    executions = trips(tuple(pipe for pipe in path if pipe.dim == ITERATION), sizes) * calls
+    once = min(moved, load_bytes(flow, found.name, sizes) * executions)
+    own = {dim for reader, read in flow.streams[found.name] for dim in flow.asked[reader].cutting(read)}
+    loops = tuple(dict.fromkeys(pipe.dim for pipe in found.path if pipe.dim not in own | {ITERATION}))
+    return _stream(section, number, calls, tensor, False, moved, once, loops)
+
+
+def _store(section: Section, leaf: Store, found: Placed, number: int, calls: int) -> Stream:
+    flow = section.flow
+    asked, sizes = flow.asked[leaf.source], flow.metapipe.sizes
+    moved = over_steps(found.path, sizes, lambda cut: asked.touched(cut)[1]) * calls
+    return _stream(section, number, calls, leaf.tensor, True, moved, moved)
+
+
+def _stream(
+    section: Section,
+    number: int,
+    calls: int,
+    tensor: str,
+    written: bool,
+    moved: int,
+    once: int,
+    loops: tuple[str, ...] = (),
+) -> Stream:
+    storage = storage_of(section.flow.metapipe.graph, tensor)
+    return Stream(number, calls, tensor, storage, memory_for(section, tensor).unit, written, moved, once, loops)
+
+
+def over_steps(path: tuple[Pipe, ...], sizes: Sizes, amount: Callable[[Sizes], int]) -> int:
+    """The sum of an amount over all steps of the pipes, the last, smaller ones included."""
+    if not path:
+        return amount(sizes)
+    pipe, inner = path[0], path[1:]
+    full, rest = divmod(sizes[pipe.dim], pipe.extent)
+    found = full * over_steps(inner, {**sizes, pipe.dim: pipe.extent}, amount) if full else 0
+    return found + (over_steps(inner, {**sizes, pipe.dim: rest}, amount) if rest else 0)
+
+
+def off_chip(graph: Graph, sections: Sequence[Compiled]) -> tuple[Row, ...]:
+    """Bytes by tensor, memory and reason, in the order of the calls; equal reasons of a tensor are one row."""
+    reads, writes = compulsory_by_storage(graph)
+    left = {(name, False): count for name, count in reads.items()} | {(n, True): count for n, count in writes.items()}
+    handed = {name for block in graph.blocks for pair in block.carried for name in pair}
+    found: dict[tuple[str, Tier, str], tuple[int, int]] = {}
+    for stream in streams(sections):
+        first = min(stream.once_bytes, left.get((stream.storage, stream.written), 0))
+        left[stream.storage, stream.written] = left.get((stream.storage, stream.written), 0) - first
+        what = _what(graph, stream, stream.tensor in handed)
+        around = f"for each tile of {', '.join(stream.loops)}" if stream.loops else "where tiles overlap"
+        parts = (
+            (what, first),
+            (what if _passing(graph, stream) else f"{what} again by another call", stream.once_bytes - first),
+            (f"{what} again {around}", stream.num_bytes - stream.once_bytes),
+        )
+        for reason, moved in parts:
+            key = (stream.storage, stream.tier, reason)
+            before = found.get(key, (0, 0))
+            if moved:
+                found[key] = (before[0] + moved, before[1] + stream.calls)
+    return tuple(Row(*key, *amounts) for key, amounts in found.items())
+
+
+def _passing(graph: Graph, stream: Stream) -> bool:
+    """Whether a tensor is only there because there are several calls."""
+    return graph.tensor_named[stream.storage].role == "intermediate" and stream.storage not in graph.results
+
+
+def _what(graph: Graph, stream: Stream, handed: bool) -> str:
+    """What moving a tensor is for."""
+    role = graph.tensor_named[stream.storage].role
+    done = "written" if stream.written else "read"
+    if role in ("weight", "state", "input"):
+        return f"{role} {done}"
+    if stream.storage in graph.results:
+        return f"output {done}"
+    between = "executions" if handed else "calls"
+    return f"{done} between {between}"
