@@ -13,6 +13,7 @@ from patterns.count import compulsory, graph_demand, parameter_bytes, parameters
 from patterns.library import config_names, workload
 
 PUBLISHED = {
+    "llama-2-7b": 6_738_415_616,
     "llama-3.1-8b": 8_030_261_248,
     "llama-3.1-70b": 70_553_706_496,
     "llama-3.1-405b": 405_853_388_800,
