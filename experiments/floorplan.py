@@ -11,11 +11,11 @@ from experiments.compare import read_graph
 from experiments.request import Request
 from experiments.settings import settle
 from experiments.sides import side_on
-from experiments.stage import compilation_of
+from experiments.stage import choices_of, compilation_of, placed
 from patterns.errors import UnknownName
 from patterns.pipeline.bounds import lower_bound
 from rdu_model.areas import owners
-from rdu_model.compilation import Choices, Compilation, Compiled
+from rdu_model.compilation import Compilation, Compiled
 from rdu_model.emit import emit
 from rdu_model.fabric import Fabric
 from rdu_model.placement import Placed, Routes
@@ -82,19 +82,23 @@ def asked_floorplan(request: Request, section: str) -> Floorplan:
     """The floorplan that a request means, '' for the section in which most time goes. Raises UserErrors."""
     side = side_on(request, ("rdu",), request.rdu, request.modes[0] if request.modes else "", request.sockets)
     settings = settle(request, (side,))
-    compilation = compilation_of(read_graph(request, side.members, settings), side, settings, placed=True)
-    return floorplan_of(compilation, request.workload, side.modes[0] or Choices().mode, section)
+    compilation = compilation_of(read_graph(request, side.members, settings), side, settings)
+    chosen = placed(section_named(compilation, section), request.seed)
+    return floorplan_of(chosen, request.workload, choices_of(side).mode)
 
 
-def floorplan_of(compilation: Compilation, graph: str, mode: str, name: str = "") -> Floorplan:
-    """The floorplan of a section, '' for the one in which most time goes. Raises UnknownName."""
+def section_named(compilation: Compilation, name: str) -> Compiled:
+    """A section, '' for the one in which most time goes. Raises UnknownName."""
     by_name = {compiled.section.name: compiled for compiled in compilation.sections}
     if name and name not in by_name:
         raise UnknownName("section", name, by_name)
-    chosen = by_name[name] if name else max(compilation.sections, key=_least_cycles)
-    placed = chosen.section.placed
-    assert placed is not None, "a floorplan is of a placed section"
-    return Floorplan(graph, mode, chosen.section, placed)
+    return by_name[name] if name else max(compilation.sections, key=_least_cycles)
+
+
+def floorplan_of(compiled: Compiled, graph: str, mode: str) -> Floorplan:
+    """The floorplan of a placed section."""
+    assert compiled.section.placed is not None, "a floorplan is of a placed section"
+    return Floorplan(graph, mode, compiled.section, compiled.section.placed)
 
 
 def _least_cycles(compiled: Compiled) -> int:

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from experiments.cli import cli
-from experiments.floorplan import Floorplan, floorplan_of, records
+from experiments.floorplan import Floorplan, floorplan_of, records, section_named
 from experiments.picture import drawn_floorplan, in_style
 from patterns.errors import UnknownName
 from patterns.library import workload
@@ -35,7 +35,7 @@ def placed(graph: str, machine: str, **changes: int) -> Compilation:
 
 @pytest.fixture(scope="module")
 def softmax() -> Floorplan:
-    return floorplan_of(placed("softmax", "sn40l"), "softmax", "fused")
+    return floorplan_of(section_named(placed("softmax", "sn40l"), ""), "softmax", "fused")
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +106,9 @@ def figures(floorplan: Floorplan) -> list[Figure]:
 
 @pytest.mark.parametrize("section", ["decoder", "embedding"])
 def test_nothing_reaches_over_the_edge_and_no_label_covers_another(llama: Compilation, section: str) -> None:
-    for figure, width in zip(figures(floorplan_of(llama, "llama", "fused", section)), (7.0, 3.4), strict=True):
+    for figure, width in zip(
+        figures(floorplan_of(section_named(llama, section), "llama", "fused")), (7.0, 3.4), strict=True
+    ):
         assert figure.get_size_inches()[0] == pytest.approx(width)
         boxes: list[Bbox] = []
         for axes in figure.axes:
@@ -122,10 +124,10 @@ def test_nothing_reaches_over_the_edge_and_no_label_covers_another(llama: Compil
 
 
 def test_the_section_is_the_one_with_most_time_or_the_one_asked_for(llama: Compilation) -> None:
-    assert floorplan_of(llama, "llama", "fused").section.name == "decoder"
-    assert floorplan_of(llama, "llama", "fused", "head").section.name == "head"
+    assert section_named(llama, "").section.name == "decoder"
+    assert section_named(llama, "head").section.name == "head"
     with pytest.raises(UnknownName, match=r"unknown section 'hed' \(did you mean 'head'\?\)"):
-        floorplan_of(llama, "llama", "fused", "hed")
+        section_named(llama, "hed")
 
 
 def test_a_mesh_without_load_is_drawn(softmax: Floorplan) -> None:
@@ -135,7 +137,7 @@ def test_a_mesh_without_load_is_drawn(softmax: Floorplan) -> None:
 
 @pytest.mark.parametrize("machine", ["unit", "plasticine", "sn10"])
 def test_every_grid_can_be_drawn(machine: str) -> None:
-    floorplan = floorplan_of(placed("rms_norm", machine), "rms_norm", "fused")
+    floorplan = floorplan_of(section_named(placed("rms_norm", machine), ""), "rms_norm", "fused")
     assert f"on {machine}".encode() in drawn_floorplan(floorplan)["floorplan.svg"]
 
 

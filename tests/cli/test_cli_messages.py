@@ -60,6 +60,7 @@ CASES = {
     "two_machines": "show softmax --gpu unit --rdu unit",
     "call_without_machine": "show softmax e",
     "stage_unknown": "show softmax --rdu sn40l --stage tilling",
+    "stage_with_an_unknown_placement": "show softmax --rdu sn40l --stage place --placement ful",
     "stage_of_a_gpu": "show softmax --gpu h100_sxm --stage tiling",
     "stage_without_machine": "show softmax --stage tiling",
     "stage_with_a_drawing": "show softmax --rdu sn40l --stage tiling --cells 40",
