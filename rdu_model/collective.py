@@ -43,12 +43,24 @@ def exchange(asked: Asked, sizes: Mapping[str, int], machine: Machine) -> Exchan
 
 
 def all_reduce(payload_bytes: int, members: int, machine: Machine) -> Exchange:
-    """The sum over `members` sockets of a tile of `payload_bytes`.
+    """The sum over `members` sockets of a tile of `payload_bytes`, which all of them get."""
+    return _over(tuple(legs_of(members, machine)), payload_bytes, machine)
 
-    Links inside a node and between nodes work on different tiles at once: the slower of them sets the pace, and a tile
-    passes through both.
-    """
+
+def reduce_scatter(payload_bytes: int, members: int, machine: Machine) -> Exchange:
+    """The sum over `members` sockets of which each gets its share: half of an all-reduce."""
     legs = tuple(legs_of(members, machine))
+    nodes, inside = nodes_of(members, machine)
+    if machine.all_reduce == "direct" and nodes > 1:
+        between = Leg(Fraction(nodes - 1, nodes * inside), 1, between_nodes=True)
+        return _over((*(leg for leg in legs[:1] if not leg.between_nodes), between), payload_bytes, machine)
+    return _over(legs[:1], payload_bytes, machine)
+
+
+def _over(legs: tuple[Leg, ...], payload_bytes: int, machine: Machine) -> Exchange:
+    """Legs one after another. Links inside a node and between nodes work on different tiles at once: the slower of
+    them sets the pace, and a tile passes through both.
+    """
     if not legs:
         return Exchange(0, 0, 0)
     sent = {between: sum(leg.share for leg in legs if leg.between_nodes == between) for between in (False, True)}

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from patterns.pipeline.simulate import simulate
 from rdu_model import load_machine, lower_metapipe
-from rdu_model.collective import all_reduce, legs_of, nodes_of
+from rdu_model.collective import all_reduce, legs_of, nodes_of, reduce_scatter
 from rdu_model.lowering import rates
 from rdu_model.machine import Machine
 from rdu_model.metapipe import Metapipeline
@@ -79,6 +79,24 @@ def test_whatever_the_way_each_member_sends_the_same_bytes(
     # Links of both kinds move a byte in a cycle: no way is faster than the bytes on the busier kind.
     assert done.cycles + done.latency_cycles >= done.sent_bytes
     assert sum(leg.share for leg in legs_of(members, machine)) == Fraction(2 * (members - 1), members)
+
+
+@given(st.integers(1, 64), st.integers(0, 2**24), st.integers(1, 64), st.sampled_from(["direct", "ring"]))
+def test_a_reduce_scatter_is_half_of_an_all_reduce(members: int, payload: int, node_sockets: int, way: str) -> None:
+    machine = load_machine("unit", {"node_sockets": str(node_sockets), "all_reduce": way})
+    whole, half = all_reduce(payload, members, machine), reduce_scatter(payload, members, machine)
+    assert half.sent_bytes == -(-(members - 1) * payload // members)
+    assert 2 * half.sent_bytes - 1 <= whole.sent_bytes <= 2 * half.sent_bytes
+    assert abs(2 * half.cycles - whole.cycles) <= 2
+
+
+def test_a_published_reduce_scatter() -> None:
+    machine, payload = load_machine("sn50"), 16 * 24576 * 8192 * 2
+    ms = [reduce_scatter(payload, sockets, machine).cycles / machine.clock_hz * 1e3 for sockets in (8, 16)]
+    # 8.6 and 9.7 ms are published for full links: 7/8 over seven ports, and a sixteenth between two nodes besides.
+    assert ms == pytest.approx([8.6, 9.7], rel=0.2)
+    assert machine.peak_flops_per_s == pytest.approx(1.6e15, rel=0.005)
+    assert machine.pmus * machine.pmu_bytes == pytest.approx(432e6, rel=0.005)
 
 
 def summed(tiles: int, machine: Machine, depth: int | None = None) -> int:
