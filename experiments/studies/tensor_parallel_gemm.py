@@ -32,7 +32,7 @@ nodes:
 
 
 def records() -> list[Record]:
-    """A row a number of sockets: times at peak rates and as simulated, in percent of the peak, beside what is published."""
+    """A row a number of sockets: at peak rates, as simulated in percent of the peak, and as published."""
     return [record(sockets) for sockets in PUBLISHED]
 
 
