@@ -80,6 +80,13 @@ def schedules() -> list[Entry]:
     ]
 
 
+def stages() -> list[Entry]:
+    """Stages of the RDU's compile flow, in its order: the files of their folder."""
+    from rdu_model.compile_stage import PACKAGE, stage_names
+
+    return [Entry(name, about_module(f"{PACKAGE}.{name}").removeprefix(f"{name}: ")) for name in stage_names()]
+
+
 def launches() -> list[Entry]:
     """Ways to launch the GPU's kernels: the files of their folder."""
     folder = "gpu_model.launches"
@@ -148,6 +155,7 @@ SECTION_ENTRIES: Mapping[str, Callable[[], list[Entry]]] = {
     "loaders": loaders,
     "layouts": layouts,
     "launches": launches,
+    "stages": stages,
     "kinds": kinds,
     "studies": studies,
     "families": families,

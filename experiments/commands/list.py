@@ -17,6 +17,7 @@ SECTIONS = (
     "loaders",
     "layouts",
     "launches",
+    "stages",
     "kinds",
     "studies",
     "families",
@@ -26,8 +27,8 @@ SECTIONS = (
 @click.command
 @click.argument("section", type=click.Choice(SECTIONS), required=False, metavar="[SECTION]")
 def command(section: str | None) -> None:
-    """List machines, graphs, policies, schedules, loaders, layouts, launches, kinds (of patterns), studies or families
-    (of measurements); everything if SECTION is left out.
+    """List machines, graphs, policies, schedules, loaders, layouts, launches, stages (of the RDU's compile flow), kinds
+    (of patterns), studies or families (of measurements); everything if SECTION is left out.
     """
     from experiments.catalogue import SECTION_ENTRIES
     from experiments.text.page import show_page

@@ -42,8 +42,7 @@ if TYPE_CHECKING:
 @click.option(
     "--stage",
     metavar="STAGE",
-    help="Show what one stage of an RDU's compile flow made: tiling, parallelize, metapipe, sections, memory, place,"
-    " route or listing.",
+    help="Show what one stage of an RDU's compile flow made; `patternloom list stages` tells of each.",
 )
 @click.pass_context
 def command(

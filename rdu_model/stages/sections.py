@@ -70,8 +70,11 @@ def why(compiled: Compiled) -> str:
     """What stopped a section, for people."""
     if compiled.stopped is not None:
         return compiled.stopped.text
-    whole = len(compiled.section.flow.metapipe.nodes) == len(compiled.block.nodes)
-    return f"holds the whole of block {compiled.block.name!r}" if whole else f"{compiled.reason}"
+    block, held = compiled.block, compiled.section.flow.metapipe.nodes
+    if len(held) == len(block.nodes):
+        return f"holds the whole of block {block.name!r}"
+    last = f"ends with block {block.name!r}; " if block.nodes[-1].name in held else ""
+    return f"{last}{compiled.reason}"
 
 
 def crossings(compilation: Compilation) -> Iterator[Crossing]:

@@ -41,7 +41,11 @@ def unit() -> Machine:
 
 def compiled(graph: str, machine: Machine, mode: str = "fused", **sizes: str) -> Compilation:
     """A graph of the library, small, with every section placed in order."""
-    made = compile_graph(workload(graph, overrides=SIZES.get(graph, {}) | sizes), machine, Choices(mode))
+    return in_order(compile_graph(workload(graph, overrides=SIZES.get(graph, {}) | sizes), machine, Choices(mode)))
+
+
+def in_order(made: Compilation) -> Compilation:
+    """The compilation with its sections placed in the order of the grid."""
     return replace(made, sections=tuple(replace(one, section=placed_in_order(one.section)) for one in made.sections))
 
 
@@ -62,6 +66,17 @@ def test_the_stages_are_those_of_the_flow_in_its_order() -> None:
 @pytest.mark.parametrize("stage", FLOW)
 def test_a_stage_shows_what_was_read(graph: str, stage: str, unit: Machine, golden: Callable[[str, str], None]) -> None:
     golden(f"rdu/stages/{graph}_{stage}.txt", page(show_stage(stage, compiled(graph, unit))))
+
+
+@pytest.mark.parametrize("graph", ["softmax", "gemm", "attention"])
+def test_a_listing_on_sn40l_is_as_it_was_read(graph: str, golden: Callable[[str, str], None]) -> None:
+    made = compile_graph(workload(graph), load_machine("sn40l"), Choices("fused"))
+    golden(f"rdu/listing_{graph}.txt", page(show_stage("listing", in_order(made))))
+
+
+def test_the_listing_of_a_decoder_layer_is_as_it_was_read(golden: Callable[[str, str], None]) -> None:
+    made = compile_graph(workload("llama-3.2-1b", context=512, members=2), load_machine("sn40l"), Choices("looped"), 2)
+    golden("rdu/listing_decoder.txt", page(show_stage("listing", in_order(made), "decoder")))
 
 
 @pytest.mark.parametrize("stage", FLOW)
