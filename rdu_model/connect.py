@@ -13,7 +13,21 @@ from functools import cached_property
 from patterns.graph import Block, Graph
 from rdu_model.ask import Asked
 from rdu_model.nests import Nest
-from rdu_model.pipe import ITERATION, Carry, Item, Leaf, Load, Metapipe, Pipe, Reorder, Spill, Stage, Store
+from rdu_model.pipe import (
+    ITERATION,
+    Carry,
+    Item,
+    Leaf,
+    Load,
+    Metapipe,
+    Pipe,
+    Reorder,
+    Spill,
+    Stage,
+    Store,
+    placed,
+    reads_of,
+)
 
 Shape = tuple[str | Nest, ...]
 Place = tuple[int, ...]
@@ -212,7 +226,7 @@ def _is_stored(at: Connection, tensor: str) -> bool:
 def _assemble(
     shape: Shape, place: Place, tiles: Mapping[int, int], leaves: list[tuple[Leaf, tuple[Loop, ...]]]
 ) -> tuple[Item, ...]:
-    """The tree: at each place its leaves and pipes, in the order in which the leaves were found."""
+    """The tree: at each place its leaves and pipes as they were found, loads before what reads them."""
     body: list[Item] = []
     pipes = {item.key: item for item in shape if isinstance(item, Nest)}
     for leaf, path in leaves:
@@ -223,4 +237,24 @@ def _assemble(
             inside = pipes.pop(keys[len(place)])
             deeper = _assemble(inside.body, (*place, inside.key), tiles, leaves)
             body.append(Pipe(inside.dim, tiles[inside.key], deeper))
-    return tuple(body)
+    return _loads_first(body)
+
+
+def _loads_first(body: list[Item]) -> tuple[Item, ...]:
+    """The items in their order, but a load stands before the first that waits for it."""
+    loads = {item.name: item for item in body if isinstance(item, Load)}
+    found: list[Item] = []
+
+    def add(item: Item) -> None:
+        for leaf in placed((item,)):
+            for name in reads_of(leaf.leaf):
+                if name in loads:
+                    add(loads.pop(name))
+        found.append(item)
+
+    for item in body:
+        if not isinstance(item, Load):
+            add(item)
+        elif item.name in loads:
+            add(loads.pop(item.name))
+    return tuple(found)
