@@ -1,0 +1,215 @@
+"""Switching between expert models: from DDR to HBM on an RDU, over host links on GPUs; what a request then takes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from math import ceil
+from typing import Any
+
+from experiments.survey import Record, Survey
+from patterns.plural import number_of
+
+EXPERT = "llama-2-7b"
+LARGER = "llama-3.1-8b"
+# Of a chat: SN40L paper (arXiv:2405.07518v2), section VI-C; the length of its prompts is not published.
+NEW_TOKENS, PROMPT = 20, 512
+# Of a PCIe link one way, per GPU (SN40L paper, section VI-C), and the main memory of a DGX of eight.
+LINK_GB_PER_S = {"a100_sxm": 32, "h100_sxm": 64}
+HOST_BYTES = 2 * 10**12
+# Experts of a composition in the paper's footprint, and GPU nodes that would hold them all in HBM.
+EXPERTS, NODES = 850, 19
+
+# SN40L paper, Table V: how many times longer 8 GPUs take than 8 sockets.
+PUBLISHED_SWITCH = {"a100_sxm": 31, "h100_sxm": 15}
+PUBLISHED_RUN = {"a100_sxm": 2.0, "h100_sxm": 1.5}
+PUBLISHED_REQUEST = {("a100_sxm", 1): 4.8, ("h100_sxm", 1): 2.8, ("a100_sxm", 8): 6.6, ("h100_sxm", 8): 3.7}
+# SN40L paper, section VI-C: experts that one node holds, and that fit a DGX before it runs out of memory.
+PUBLISHED_EXPERTS = {"sn40l": EXPERTS, "a100_sxm": 150, "h100_sxm": 150}
+# Hot Chips 2024, slide 3: Llama 3.1 8B on 16 sockets, at 1600 GB/s.
+PUBLISHED_SWITCH_MS = {("sn40l", 16, LARGER): 10.0}
+HOT_CHIPS = (("ddr_bytes_per_s", "100 GB/s"), ("ddr_efficiency", "1.0"))
+
+
+@dataclass(frozen=True)
+class System:
+    """`members` machines in a mode ('' where only switching is asked). links: to a host, 0 for DDR beside each machine.
+
+    settings: of the machine, replaced.
+    """
+
+    machine: str
+    mode: str
+    members: int
+    model: str = EXPERT
+    links: int = 0
+    settings: tuple[tuple[str, str], ...] = ()
+
+
+SYSTEMS = (
+    System("sn40l", "fused", 8),
+    System("sn40l", "looped", 8),
+    System("a100_sxm", "library", 8, links=1),
+    System("h100_sxm", "library", 8, links=1),
+    System("a100_sxm", "library", 8, links=8),
+    System("h100_sxm", "library", 8, links=8),
+    System("sn40l", "", 16, LARGER),
+    System("sn40l", "", 16, LARGER, settings=HOT_CHIPS),
+    System("sn40l", "", 8, LARGER),
+    System("a100_sxm", "", 8, LARGER, links=1),
+    System("h100_sxm", "", 8, LARGER, links=1),
+)
+
+
+def records() -> list[Record]:
+    """A row a system; times as many times those of the first of its model, which has DDR."""
+    found = [record(system) for system in SYSTEMS]
+    for row in found:
+        first = next(one for one in found if one["model"] == row["model"])
+        for name in ("switch", "run", "request_1", "request_8"):
+            row[f"{name}_ratio"] = row[f"{name}_ms"] / first[f"{name}_ms"] if row[f"{name}_ms"] else None
+    return found
+
+
+def record(system: System) -> Record:
+    """Switching, room and requests of a system."""
+    machine, published = load(system), system.links == 1 and system.model == EXPERT
+    expert = weight_bytes(system.model)
+    rate = bytes_per_s(system, machine)
+    switch_ms = 1e3 * expert / rate
+    run = {batch: run_ms(system, batch) if system.mode else None for batch in (1, 8)}
+    held = system.members * machine.ddr_bytes if system.machine == "sn40l" else HOST_BYTES
+    named = system.machine
+    return {
+        "machine": named,
+        "mode": system.mode or "-",
+        "members": system.members,
+        "model": system.model,
+        "links": number_of(system.links, "link") if system.links else "DDR",
+        "gb_per_s": rate / 1e9,
+        "switch_ms": switch_ms,
+        "published_switch_ms": PUBLISHED_SWITCH_MS.get((named, system.members, system.model)),
+        "experts_in_hbm": (system.members * machine.hbm_bytes - weight_bytes(EXPERT)) // expert,
+        "experts_behind": held // expert,
+        "published_experts": PUBLISHED_EXPERTS[named] if system.model == EXPERT else None,
+        "run_ms": run[1],
+        "request_1_ms": request_ms(run, switch_ms, 1),
+        "request_8_ms": request_ms(run, switch_ms, 8),
+        "switch_ratio": None,
+        "published_switch_ratio": PUBLISHED_SWITCH.get(named) if published else None,
+        "run_ratio": None,
+        "published_run_ratio": PUBLISHED_RUN.get(named) if published else None,
+        "request_1_ratio": None,
+        "published_request_1_ratio": PUBLISHED_REQUEST.get((named, 1)) if published else None,
+        "request_8_ratio": None,
+        "published_request_8_ratio": PUBLISHED_REQUEST.get((named, 8)) if published else None,
+    }
+
+
+def load(system: System) -> Any:
+    """Its machine."""
+    from experiments.sides import load_machine
+
+    family = "gpu" if system.machine in LINK_GB_PER_S else "rdu"
+    return load_machine(family, system.machine, dict(system.settings))  # type: ignore[arg-type]
+
+
+def bytes_per_s(system: System, machine: Any) -> float:
+    """At which weights come to HBM: what streams get of the DDR of all sockets, or of the links to the host."""
+    if system.links:
+        return system.links * LINK_GB_PER_S[system.machine] * 1e9
+    return float(system.members * machine.ddr_bytes_per_s * machine.ddr_efficiency)
+
+
+@cache
+def weight_bytes(model: str) -> int:
+    """Bytes of a model's weights."""
+    from patterns.count import parameter_bytes
+    from patterns.library import workload
+
+    return parameter_bytes(workload(model))
+
+
+def run_ms(system: System, batch: int) -> float:
+    """A model's answer to a batch of prompts that are all there: the prompt, then the other tokens one by one."""
+    prompt, token = (step_ms(system.machine, system.mode, system.members, phase, batch) for phase in PHASES)
+    return prompt + (NEW_TOKENS - 1) * token
+
+
+PHASES = ("prefill", "decode")
+
+
+@cache
+def step_ms(machine: str, mode: str, members: int, phase: str, batch: int) -> float:
+    """One step of an expert, GPUs started by a serving engine."""
+    from experiments.compare import read_graph, run_side
+    from experiments.request import Request
+    from experiments.settings import Settings
+    from experiments.sides import side_on
+
+    asked = Request(EXPERT, phase=phase, batch=batch, context=PROMPT, launch="serving")
+    side = side_on(asked, ("gpu", "rdu"), machine, mode, members)
+    (outcome,) = run_side(read_graph(asked, members, Settings()), side, Settings())
+    return 1e3 * outcome.report.time_s
+
+
+def request_ms(run: Mapping[int, float | None], switch_ms: float, batch: int) -> float | None:
+    """A router's answer to the whole batch, then for each prompt the copy of its expert and the expert's answer.
+
+    The router is a model like the experts and answers as long; it is in HBM, and no expert is.
+    """
+    router, expert = run[batch], run[1]
+    return None if router is None or expert is None else router + batch * (switch_ms + expert)
+
+
+def implied_run_ms(machine: str, rows: Sequence[Record]) -> float:
+    """What an expert's answer must take on 8 sockets for the published ratios to agree with each other.
+
+    With t for all answers of a request, s and S for the switches of both sides, e and r for the published ratios of
+    answers and of requests: e t + B S = r (t + B s) for a batch of B. Eight prompts have seven answers more than one.
+    """
+    switch = {row["machine"]: row["switch_ms"] for row in rows if row["model"] == EXPERT and row["links"] != "8 links"}
+    answers: dict[int, float] = {}
+    for batch in (1, 8):
+        ratio = PUBLISHED_REQUEST[machine, batch]
+        slower: float = switch[machine] - ratio * switch["sn40l"]
+        answers[batch] = batch * slower / (ratio - PUBLISHED_RUN[machine])
+    return (answers[8] - answers[1]) / 7
+
+
+def finding(rows: Sequence[Record]) -> str:
+    """Ours beside what is published, and what of it cannot be computed here."""
+    fused, looped, a100, h100 = rows[:4]
+    sixteen, slides = rows[6:8]
+    ratios = "; ".join(
+        f"{row['machine']} takes {row['switch_ratio']:.1f} times as long ({row['published_switch_ratio']} published),"
+        f" {row['request_1_ratio']:.1f} times for a request at batch 1 ({row['published_request_1_ratio']}),"
+        f" {row['request_8_ratio']:.1f} at batch 8 ({row['published_request_8_ratio']}),"
+        f" {row['run_ratio']:.1f} for an answer alone ({row['published_run_ratio']})"
+        for row in (a100, h100)
+    )
+    implied = " and ".join(f"{implied_run_ms(row['machine'], rows):.0f} ms" for row in (a100, h100))
+    nodes = ceil(EXPERTS / a100["experts_in_hbm"])
+    return (
+        f"{fused['members']} sockets copy a {EXPERT} from DDR to HBM in {fused['switch_ms']:.1f} ms at"
+        f" {fused['gb_per_s']:,.0f} GB/s; {ratios}. {LARGER} on 16 sockets takes {sixteen['switch_ms']:.1f} ms, or"
+        f" {slides['switch_ms']:.1f} ms at the {slides['gb_per_s']:,.0f} GB/s of its maker's slides"
+        f" ({slides['published_switch_ms']:.0f} claimed). DDR holds {fused['experts_behind']:,} experts"
+        f" ({fused['published_experts']} published), HBM {fused['experts_in_hbm']}; a DGX's host"
+        f" {a100['experts_behind']} ({a100['published_experts']}), its HBM {a100['experts_in_hbm']} (50):"
+        f" {nodes} of them ({NODES}) would have {EXPERTS} in HBM. What an answer of {NEW_TOKENS} tokens took is not"
+        f" published; the published ratios agree with each other if it was {implied} on 8 sockets, and here it is"
+        f" {fused['run_ms']:.0f} ms fused and {looped['run_ms']:.0f} ms looped, after prompts of {PROMPT} tokens, which"
+        f" nobody has published either. With eight links at once a switch of the GPUs would be"
+        f" {rows[4]['switch_ratio']:.1f} and {rows[5]['switch_ratio']:.1f} times as long."
+    )
+
+
+STUDY = Survey(
+    question="What does it cost to switch between models that HBM does not hold together?",
+    records=records,
+    finding=finding,
+    figures=("model_switching",),
+    keys=5,
+)
