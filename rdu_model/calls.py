@@ -1,8 +1,8 @@
 """From an intended call to sections: one, looped or not, or several; whichever is predicted to take the least.
 
-What fits one section is one call, as the mode wishes. A loop over executions needs the whole block in one section,
-because each begins with what the one before it made last. What they hand on stays in PMUs, or goes through off-chip
-memory where that is faster. If calls of single executions are faster still, there is no loop.
+What fits one section is one call, as the mode wishes, unless several are much faster. A loop over executions needs the
+whole block in one section, because each begins with what the one before it made last. What they hand on stays in PMUs,
+or goes through off-chip memory where that is faster. If calls of single executions are faster still, there is no loop.
 """
 
 from __future__ import annotations
@@ -25,19 +25,22 @@ from rdu_model.wiring import wired
 
 # Of a loop so many executions say what all take: a little too much, because only the first has to fill the pipe.
 FEW = 2
+# What fits one section is cut only where that saves so much of its time.
+WORTH = 0.1
 
 
 @dataclass(frozen=True)
 class Made:
     """The sections of an intended call, each with `iterations` executions in a call.
 
-    lack: what one section would lack, if there are several. unlooped, spilled: why there is no loop; what a loop hands
-    on through off-chip memory, and why ('' if it is as intended).
+    lack: what one section would lack, if there are several. apart, unlooped, spilled: why there are several where one
+    would fit; why there is no loop; what a loop hands on through off-chip memory, and why ('' if it is as intended).
     """
 
     parts: tuple[Part, ...]
     iterations: int
     lack: Shortage | None = None
+    apart: str = ""
     unlooped: str = ""
     spilled: str = ""
 
@@ -98,14 +101,31 @@ def _once(piece: Piece, machine: Machine, call_cycles: int) -> Made:
     """One section of a single execution, or several."""
     whole = build(piece, machine)
     if isinstance(whole, Section):
-        return Made((Part(whole, section_cycles(whole)),), 1)
+        return _or_several(piece, machine, call_cycles, Part(whole, section_cycles(whole)))
     if len(piece.nodes) == 1:
         raise refuse(piece.graph, whole, f"alone in a section of {machine.name}")
     parts = _cut(piece, machine, call_cycles)
     return Made(parts, 1, lack=whole)
 
 
-def _cut(piece: Piece, machine: Machine, call_cycles: int) -> tuple[Part, ...]:
+def _or_several(piece: Piece, machine: Machine, call_cycles: int, whole: Part) -> Made:
+    """One section, or several that are faster: what only just fits may read its weights again and again."""
+    one = Made((whole,), 1)
+    asked = {node.name: ask(piece.graph, node) for node in piece.nodes}
+    least = Least(piece.graph, machine, piece.nodes, asked).cycles(0, len(piece.nodes)) or 0
+    # Several need another call at least, and never less than their bytes and their work.
+    if len(piece.nodes) == 1 or whole.cycles - least <= call_cycles:
+        return one
+    parts = _cut(piece, machine, call_cycles, several=True)
+    took, alone = parts_cycles(parts, call_cycles), parts_cycles((whole,), call_cycles)
+    if took > (1 - WORTH) * alone:
+        return one
+    why = f"{len(parts)} sections: predicted to take {took:,} cycles with their calls, one {alone:,}"
+    return Made(parts, 1, apart=why)
+
+
+def _cut(piece: Piece, machine: Machine, call_cycles: int, several: bool = False) -> tuple[Part, ...]:
+    """Sections of the cheapest way that was found. several: one section of all is left out."""
     place = {node.name: at for at, node in enumerate(piece.nodes)}
     asked = {node.name: ask(piece.graph, node) for node in piece.nodes}
 
@@ -116,7 +136,8 @@ def _cut(piece: Piece, machine: Machine, call_cycles: int) -> tuple[Part, ...]:
     for line in lines(piece.graph, piece.nodes):
         least = Least(piece.graph, machine, line.nodes, asked)
         try:
-            found.append(Search(line, least, call_cycles, built, section_cycles).best())
+            limits = {0: len(piece.nodes)} if several else {}
+            found.append(Search(line, least, call_cycles, built, section_cycles, limits=limits).best())
         except FitsNowhere as error:
             raise refuse(piece.graph, error.lack, f"alone in a section of {machine.name}") from None
     return min(found, key=lambda parts: parts_cycles(parts, call_cycles))

@@ -144,8 +144,8 @@ def _at_home(sections: tuple[Compiled, ...], homes: Homes) -> tuple[Compiled, ..
 def _compiled(one: Intended, found: Made, cached: bool) -> Iterator[Compiled]:
     """The sections of an intended call, each with its reason."""
     reason = f"{one.reason}; {found.spilled}" if found.spilled else found.unlooped or one.reason
-    if found.lack:
-        reason = f"one of {len(found.parts)} sections: {found.lack.text}"
+    if found.lack or found.apart:
+        reason = f"one of {_why_several(found)}"
     for part in found.parts:
         why = f"{reason}; {part.stopped.text}" if part.stopped else reason
         yield Compiled(one.block, part.section, why, part.stopped, cached)
@@ -155,5 +155,9 @@ def _refusals(one: Intended, found: Made) -> Iterator[Refusal]:
     """Why it is not what was intended."""
     if found.unlooped:
         yield Refusal(one.nodes, found.unlooped)
-    if found.lack:
-        yield Refusal(one.nodes, f"cut into {len(found.parts)} sections: {found.lack.text}")
+    if found.lack or found.apart:
+        yield Refusal(one.nodes, f"cut into {_why_several(found)}")
+
+
+def _why_several(found: Made) -> str:
+    return found.apart or (f"{len(found.parts)} sections: {found.lack.text}" if found.lack else "")
