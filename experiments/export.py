@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from experiments.validation.plan_bands import PartBand, combined
@@ -13,12 +14,14 @@ from patterns.report import OVERLAP_PARTS, PICOSECONDS, WATERFALL_PARTS
 
 if TYPE_CHECKING:
     from experiments.compare import Outcome
+    from patterns.plan import Room
 
 LEVELS = ("hbm", "l2", "onchip", "ddr", "network")
 
 
 def reports_json(outcomes: Sequence[Outcome]) -> str:
-    """All reports as one JSON text: times in seconds, bytes by level, parts by name; error bands in percent."""
+    """All reports as one JSON text: times in seconds, bytes by level, parts by name; error bands in percent;
+    of an RDU off-chip bytes of one socket by tensor and reason, and what lies in its memories."""
     return json.dumps({"reports": [report_record(outcome) for outcome in outcomes]}, indent=2, allow_nan=False) + "\n"
 
 
@@ -37,7 +40,14 @@ def report_record(outcome: Outcome) -> dict[str, object]:
         "waterfall": complete(report.waterfall_ps, WATERFALL_PARTS, PICOSECONDS),
         "error_band_percent": {"low": band[0], "high": band[1]} if band else None,
         "error_bands": [part_record(one) for one in outcome.bands],
+        "off_chip": [asdict(moved) for moved in outcome.execution.plan.moved],
+        "memories": [room_record(room) for room in outcome.execution.plan.rooms],
     }
+
+
+def room_record(room: Room) -> dict[str, object]:
+    """What lies in a memory as JSON data."""
+    return {**asdict(room), "held": dict(room.held)}
 
 
 def part_record(one: PartBand) -> dict[str, object]:

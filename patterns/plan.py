@@ -142,12 +142,23 @@ class Room:
 
 
 @dataclass(frozen=True)
+class Moved:
+    """Bytes of one tensor in one memory for one reason, of one machine in one run. calls: that move them."""
+
+    tensor: str
+    level: Level
+    reason: str
+    num_bytes: int
+    calls: int
+
+
+@dataclass(frozen=True)
 class Plan:
     """A graph on a machine. Consecutive calls with the same block and count repeat together, in order.
 
     kept_bytes: of what the graph reads, what the chip has kept from the run before.
     spilled_bytes: of what a run must move at least, what lies in DDR because HBM has no room for it.
-    rooms: of memories whose use is planned.
+    rooms: of memories whose use is planned. moved: off-chip bytes by tensor and reason; together they are the traffic.
     """
 
     machine: str
@@ -163,6 +174,7 @@ class Plan:
     kept_bytes: int = 0
     spilled_bytes: int = 0
     rooms: tuple[Room, ...] = ()
+    moved: tuple[Moved, ...] = field(default=(), repr=False)
 
     @cached_property
     def call_named(self) -> Mapping[str, Call]:

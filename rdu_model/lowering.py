@@ -13,6 +13,7 @@ from rdu_model.compilation import Choices, Compilation, compile_graph, compile_m
 from rdu_model.depths import shallow_buffers
 from rdu_model.emit import emit
 from rdu_model.machine import Machine, macs_per_pcu, usable_pcus
+from rdu_model.memory import off_chip
 from rdu_model.orchestrate import launch_cost
 from rdu_model.pipe import Metapipe
 from rdu_model.section import Section
@@ -74,6 +75,7 @@ def _plan(compiled: Compilation, graph: Graph, machine: Machine, members: int, m
         tuple(warnings_of(compiled.homes, machine)),
         spilled_bytes=_spilled_bytes(graph, compiled, machine),
         rooms=rooms(compiled.homes, machine),
+        moved=off_chip(graph, compiled.sections),
     )
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from patterns.count import compulsory_by_storage, storage_of
 from patterns.graph import Graph
+from patterns.plan import Moved
 from rdu_model.buffers import load_bytes
 from rdu_model.homes import Tier
 from rdu_model.lanes import memory_for
@@ -42,17 +43,6 @@ class Stream:
     num_bytes: int
     once_bytes: int
     loops: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Row:
-    """Bytes of one tensor in one memory for one reason, of one socket in one run. calls: that move them."""
-
-    tensor: str
-    tier: Tier
-    reason: str
-    num_bytes: int
-    calls: int
 
 
 def streams(sections: Sequence[Compiled]) -> Iterator[Stream]:
@@ -115,7 +105,7 @@ def over_steps(path: tuple[Pipe, ...], sizes: Sizes, amount: Callable[[Sizes], i
     return found + (over_steps(inner, {**sizes, pipe.dim: rest}, amount) if rest else 0)
 
 
-def off_chip(graph: Graph, sections: Sequence[Compiled]) -> tuple[Row, ...]:
+def off_chip(graph: Graph, sections: Sequence[Compiled]) -> tuple[Moved, ...]:
     """Bytes by tensor, memory and reason, in the order of the calls; equal reasons of a tensor are one row."""
     reads, writes = compulsory_by_storage(graph)
     left = {(name, False): count for name, count in reads.items()} | {(n, True): count for n, count in writes.items()}
@@ -136,7 +126,7 @@ def off_chip(graph: Graph, sections: Sequence[Compiled]) -> tuple[Row, ...]:
             before = found.get(key, (0, 0))
             if moved:
                 found[key] = (before[0] + moved, before[1] + stream.calls)
-    return tuple(Row(*key, *amounts) for key, amounts in found.items())
+    return tuple(Moved(*key, *amounts) for key, amounts in found.items())
 
 
 def _passing(graph: Graph, stream: Stream) -> bool:

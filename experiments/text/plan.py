@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from experiments.text.launching import launching_line
+from experiments.text.memory import memory_parts
 from experiments.text.page import Code, Part, Verbatim
 from experiments.text.quantity import bytes_text, time_text
 from experiments.text.states import states_parts
@@ -47,6 +48,7 @@ def plan_parts(execution: Execution) -> list[Part]:
         "What each call holds, and why:\n" + "\n".join(call_line(call) for call in plan.calls),
         schedule_reasons(plan),
         refusals(plan),
+        *memory_parts(plan),
         *(f"Warning: {warning}" for warning in plan.warnings),
     ]
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from patterns.plan import Moved
 from rdu_model.compilation import Compilation, Compiled
 from rdu_model.compile_stage import Rows, Shown
-from rdu_model.memory import Row, off_chip
+from rdu_model.memory import off_chip
 from rdu_model.spill import Home, rooms
 
 RANK = 5
@@ -25,22 +26,24 @@ def _shown(compilation: Compilation, chosen: tuple[Compiled, ...]) -> Iterator[S
     calls = ", ".join(compiled.section.name for compiled in chosen)
     yield f"Off-chip bytes of one run of {metapipe.graph.name} on one {machine.name}: {total:,}, of the calls {calls}"
     yield Rows(("reason", "memory", "tensors", "bytes", "share"), tuple(_by_reason(rows, total)))
-    named = tuple((row.tensor, row.tier.upper(), row.reason, row.num_bytes, row.calls) for row in _greatest_first(rows))
+    named = tuple(
+        (row.tensor, row.level.upper(), row.reason, row.num_bytes, row.calls) for row in _greatest_first(rows)
+    )
     yield Rows(("tensor", "memory", "reason", "bytes", "calls\nthat do"), named)
     yield "Where tensors lie; those that do not live at the same time share addresses:"
     yield Rows(("tensor", "memory", "from address", "bytes", "as", "moved bytes", "calls"), tuple(_homes(compilation)))
     yield Rows(("memory", "bytes", "taken", "full", "held"), tuple(_rooms(compilation)))
 
 
-def _greatest_first(rows: Sequence[Row]) -> list[Row]:
+def _greatest_first(rows: Sequence[Moved]) -> list[Moved]:
     return sorted(rows, key=lambda row: -row.num_bytes)
 
 
-def _by_reason(rows: Sequence[Row], total: int) -> Iterator[tuple[str, str, int, int, float]]:
+def _by_reason(rows: Sequence[Moved], total: int) -> Iterator[tuple[str, str, int, int, float]]:
     """Reasons, those with most bytes first."""
-    reasons: dict[tuple[str, str], list[Row]] = {}
+    reasons: dict[tuple[str, str], list[Moved]] = {}
     for row in rows:
-        reasons.setdefault((row.reason, row.tier), []).append(row)
+        reasons.setdefault((row.reason, row.level), []).append(row)
     summed = [(*key, len(mine), sum(row.num_bytes for row in mine)) for key, mine in reasons.items()]
     for reason, tier, tensors, moved in sorted(summed, key=lambda one: -one[-1]):
         yield reason, tier.upper(), tensors, moved, moved / total

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 KEYS = [
     *("machine", "mode", "calls", "calls_per_layer", "time_s", "bound_s", "bytes", "overlap", "waterfall"),
-    *("error_band_percent", "error_bands"),
+    *("error_band_percent", "error_bands", "off_chip", "memories"),
 ]
 
 
@@ -38,6 +38,18 @@ def test_json_parts_add_up_to_the_time(comparison: Comparison) -> None:
     for record in json.loads(reports_json(comparison.outcomes))["reports"]:
         for account in ("overlap", "waterfall"):
             assert sum(record[account].values()) == pytest.approx(record["time_s"], rel=1e-12)
+
+
+def test_json_off_chip_bytes_add_up_to_those_of_the_levels(comparison: Comparison) -> None:
+    records = json.loads(reports_json(comparison.outcomes))["reports"]
+    for record, report in zip(records, comparison.reports, strict=True):
+        assert (record["off_chip"] == []) is (report.family == "gpu")
+        for level in ("hbm", "ddr"):
+            moved = [row["num_bytes"] for row in record["off_chip"] if row["level"] == level]
+            assert report.family == "gpu" or report.members * sum(moved) == record["bytes"][level]
+        for room in record["memories"]:
+            assert room["taken_bytes"] <= room["num_bytes"]
+            assert max(room["held"].values(), default=0) <= room["taken_bytes"]
 
 
 def test_csv_has_a_row_for_every_report_and_the_same_numbers(comparison: Comparison) -> None:

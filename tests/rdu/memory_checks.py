@@ -74,10 +74,11 @@ def check_nothing_is_overwritten(graph: Graph, compiled: Compilation) -> None:
 def check_rows(graph: Graph, compiled: Compilation, plan: Plan) -> None:
     """All rows together are the plan's traffic, and what is not read again or passed on is what has to be moved."""
     rows = off_chip(graph, compiled.sections)
+    assert rows == plan.moved
     by_tier = Counter({"hbm": 0, "ddr": 0})
     for row in rows:
         assert row.num_bytes > 0
-        by_tier[row.tier] += row.num_bytes
+        by_tier[row.level] += row.num_bytes
     assert dict(by_tier) == moved(plan)
     needed = sum(row.num_bytes for row in rows if "again" not in row.reason and "between" not in row.reason)
     assert needed == compulsory(graph).total_bytes
