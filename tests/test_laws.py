@@ -106,8 +106,12 @@ def check_work(plan: Plan) -> None:
     demand = needed_demand(plan.graph)
     for resource in ("matrix_flops", "vector_ops", "special_ops"):
         assert total(plan, resource) >= getattr(demand, resource)
-    hbm = sum(dict(call.traffic).get("hbm", 0) * call.count for call in plan.calls)
-    assert total(plan, "hbm_bytes") == hbm >= compulsory(plan.graph).total_bytes - plan.kept_bytes
+    moved = {
+        level: sum(dict(call.traffic).get(level, 0) * call.count for call in plan.calls) for level in ("hbm", "ddr")
+    }
+    assert (total(plan, "hbm_bytes"), total(plan, "ddr_bytes")) == tuple(moved.values())
+    assert sum(moved.values()) >= compulsory(plan.graph).total_bytes - plan.kept_bytes
+    assert not moved["hbm"] or plan.rates.off_chip == "hbm_bytes"
     if plan.mode in ("pattern", "unfused"):
         check_exact_tiles(plan)
 
