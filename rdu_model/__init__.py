@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from rdu_model.metapipe import Metapipeline
     from rdu_model.orchestrate import mode_names
     from rdu_model.perform import execute_metapipe, simulate_metapipe
+    from rdu_model.source import write_metapipe
 
 __all__ = [
     "Choices",
@@ -26,6 +27,7 @@ __all__ = [
     "machine_names",
     "mode_names",
     "simulate_metapipe",
+    "write_metapipe",
 ]
 
 _HOME = {
@@ -41,6 +43,7 @@ _HOME = {
     "machine_names": "machine",
     "mode_names": "orchestrate",
     "simulate_metapipe": "perform",
+    "write_metapipe": "source",
 }
 
 

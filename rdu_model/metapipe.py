@@ -68,12 +68,13 @@ class Metapipeline:
         return self._at.draft.region(name, dims, shape, dtype, "output")
 
     @contextmanager
-    def metapipe(self, count: int, over: str = "", *, drain: bool = False) -> Iterator[None]:
+    def metapipe(self, count: int, over: str = "", *, tile: int = 0, drain: bool = False) -> Iterator[None]:
         """A pipe of `count` steps around what is written inside. over: the dim it cuts ('' to see from the tiles).
 
-        drain: the pipe is empty before the next step of the pipe around it.
+        tile: points of `over` in a step, where no tile loaded inside says so. drain: the pipe is empty before the next
+        step of the pipe around it.
         """
-        self._at.open.append(OpenPipe(whole("metapipe: steps", count), over, drain))
+        self._at.begin(OpenPipe(whole("metapipe: steps", count), over, drain, whole("metapipe: tile", tile, least=0)))
         yield
         self._at.close()
 
@@ -89,11 +90,23 @@ class Metapipeline:
         at.close()
         at.ended = count > 1
 
-    def load_tile(self, region: Region, shape: Sequence[int], row_par: int | None = 1, *, name: str = "") -> Tile:
-        """The tile of a region in each step, through `row_par` parallel AGCU streams (None: as many as keep up)."""
-        at = self._at
-        found = at.need_region("load_tile", region, "input", "weight", "state", "intermediate")
-        return at.load(f"load_tile of {found.name}", found, shape, row_par, name)
+    def load_tile(
+        self,
+        region: Region,
+        shape: Sequence[int],
+        row_par: int | None = 1,
+        *,
+        at: Tile | None = None,
+        name: str = "",
+    ) -> Tile:
+        """The tile of a region in each step, through `row_par` parallel AGCU streams (None: as many as keep up).
+
+        at: an index, where a gather or a scatter needs no other rows than those that it names.
+        """
+        found = self._at.need_region("load_tile", region, "input", "weight", "state", "intermediate")
+        what = f"load_tile of {found.name}"
+        index = self._at.need_tile(what, at).item if at is not None else ""
+        return self._at.load(what, found, shape, row_par, name, index)
 
     def gather(
         self,
@@ -223,7 +236,7 @@ class Metapipeline:
         """Write each step's tile to its place in a region. Gives the region as it is then: of a state, to load from."""
         at = self._at
         if isinstance(tile, Tile) and tile.item in at.scattered:
-            return self._store_rows(region, tile)
+            return at.store_rows(region, tile)
         to = at.need_region("store_tile", region, "output")
         tile = at.need_tile(f"store_tile in {to.name}", tile)
         if tile.item in at.loads:
@@ -232,20 +245,11 @@ class Metapipeline:
         at.place(Store(f"store {to.name}", to.name, tile.item))
         return to
 
-    def _store_rows(self, region: Region, tile: Tile) -> Region:
-        at = self._at
-        state = at.need_region("store_tile", region, "state", "intermediate")
-        new = at.draft.tensors[at.need_tile("store_tile", tile, rows=True).tensor]
-        if new.shares not in (state.name, state.shares):
-            raise UserError(f"store_tile in {state.name}: {tile.item!r} scatters into {new.shares}")
-        at.place(Store(f"store {new.name}", new.name, tile.item))
-        at.writers[new.name] = tile.item
-        return new
-
     def carry(self, before: Tile, result: Tile, into: Region | None = None, *, depth: int = 2) -> None:
         """From the second iteration on, `before` is what `result` was in the one before. into: where the last leaves.
 
-        before: a whole input, loaded before the iterations. depth: results that the buffer between holds.
+        before: a tile of an input; it is loaded for the first iteration only, and so are others of its region.
+        depth: results that the buffer between holds.
         """
         at = self._at
         first, last = at.need_tile("carry", before), at.need_tile("carry", result)
@@ -254,7 +258,7 @@ class Metapipeline:
         if into is not None:
             at.draft.store(last.tensor, at.need_region("carry", into, "output").name)
         at.draft.carried[first.tensor] = last.tensor
-        at.handed.append((first.item, first.tensor, last.item, into is not None, slots))
+        at.handed.append((first.tensor, last.item, into is not None, slots))
 
     def build(self) -> Metapipe:
         """What was written, frozen; checked for stages that read what is not complete where they read it."""

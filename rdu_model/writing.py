@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from patterns.errors import UserError
 from patterns.graph import Tensor
 from rdu_model.draft import Draft, Wanted
 from rdu_model.due import extents_of, whole
-from rdu_model.pipe import Carry, Item, Leaf, Load, Metapipe, Pipe, Reorder, Stage, placed
+from rdu_model.pipe import ITERATION, Carry, Item, Leaf, Load, Metapipe, Pipe, Reorder, Stage, Store, placed
 from rdu_model.written import check_written
 
 Region = Tensor
@@ -55,18 +55,29 @@ class Writing:
     loads: set[str] = field(default_factory=set)
     roots: dict[str, str] = field(default_factory=dict)
     depths: dict[str, int] = field(default_factory=dict)
-    handed: list[tuple[str, str, str, bool, int]] = field(default_factory=list)
+    handed: list[tuple[str, str, bool, int]] = field(default_factory=list)
     iterations: int = 1
     ended: bool = False
     scattered: set[str] = field(default_factory=set)
     writers: dict[str, str] = field(default_factory=dict)
 
+    def begin(self, pipe: OpenPipe) -> None:
+        """Open a pipe. Raises UserError if its steps do not cover its dim, where it says both."""
+        if pipe.extent:
+            size = self.draft.extents.get(pipe.dim)
+            if size is None:
+                raise UserError(f"metapipe over {pipe.dim!r}: tile={pipe.extent} of a dim that no region has")
+            if -(-size // pipe.extent) != pipe.count:
+                cover = f"tiles of {pipe.extent} cover {pipe.dim!r} ({size}) in {-(-size // pipe.extent)}"
+                raise UserError(f"metapipe of {pipe.count} steps: {cover}")
+        self.open.append(pipe)
+
     def place(self, leaf: Leaf) -> None:
         """Put an item where the writing stands. Raises UserError for a name that another item has."""
         if leaf.name in self.names:
             raise UserError(f"{leaf.name!r} is the name of another item: each has a name of its own")
-        if self.ended:
-            raise UserError(f"{leaf.name!r} stands after the iterations, which are around all stages")
+        if self.ended and not isinstance(leaf, Store):
+            raise UserError(f"{leaf.name!r} stands after the iterations, which are around all stages and loads")
         self.names.add(leaf.name)
         if isinstance(leaf, Load):
             self.loads.add(leaf.name)
@@ -111,6 +122,16 @@ class Writing:
         scatter = self.writers.get(region.name)
         return self.make(load, region.name, *((scatter,) if scatter else ()))
 
+    def store_rows(self, region: object, tile: Tile) -> Region:
+        """Write a scatter's rows to their state, and give the state as it is then. Raises UserError."""
+        state = self.need_region("store_tile", region, "state", "intermediate")
+        new = self.draft.tensors[self.need_tile("store_tile", tile, rows=True).tensor]
+        if new.shares not in (state.name, state.shares):
+            raise UserError(f"store_tile in {state.name}: {tile.item!r} scatters into {new.shares}")
+        self.place(Store(f"store {new.name}", new.name, tile.item))
+        self.writers[new.name] = tile.item
+        return new
+
     def need_tile(self, what: str, tile: object, *, rows: bool = False) -> Tile:
         """The tile, which may be used here. rows: also those that a scatter writes. Raises UserError."""
         if isinstance(tile, Tensor):
@@ -148,8 +169,8 @@ class Writing:
         first, last = self.draft.tensors[before.tensor], self.draft.tensors[result.tensor]
         if self.iterations < 2 or self.ended:
             raise UserError("carry stands inside `with p.iterations(count)`, of 2 or more")
-        if before.item not in self.loads or self.within[before.item] or first.role != "input":
-            raise UserError(f"carry: {before.item!r} is no input that is loaded before the iterations")
+        if before.item not in self.loads or first.role not in ("input", "weight"):
+            raise UserError(f"carry: {before.item!r} loads no input and no weight")
         if not self.within[result.item]:
             raise UserError(f"carry: {result.item!r} is not made inside the iterations")
         if first.name in self.draft.carried:
@@ -204,35 +225,46 @@ class Writing:
         if left:
             raise UserError(f"the rows of {left[0]!r} are not stored: store_tile them in the state's region")
         graph = self.draft.graph(name, self.iterations)
-        carried = {item for item, *_ in self.handed}
-        made = {maker for _, _, maker, *_ in self.handed}
-        body = _as_stages(tuple(self.body), carried, made)
+        loads = {found.name: found.leaf.tensor for found in placed(tuple(self.body)) if isinstance(found.leaf, Load)}
+        carried = frozenset(load for load, region in loads.items() if region in self.draft.carried)
+        body = _HandingOn(carried, frozenset(maker for _, maker, *_ in self.handed)).of(self.body)
         names = tuple(node.name for node in self.draft.nodes)
         carries = tuple(self._carry(body, *handed) for handed in self.handed)
-        metapipe = Metapipe(name, graph, name, names, body, self.iterations, carries, tuple(self.depths.items()))
+        metapipe = Metapipe(name, graph, name, names, body, self.iterations, carries, depths=tuple(self.depths.items()))
         check_written(metapipe)
         return metapipe
 
-    def _carry(self, body: tuple[Item, ...], item: str, region: str, maker: str, stored: bool, slots: int) -> Carry:
+    def _carry(self, body: tuple[Item, ...], region: str, maker: str, stored: bool, slots: int) -> Carry:
+        everything = tuple(placed(body))
+        loads = {found.name for found in everything if isinstance(found.leaf, Load) and found.leaf.tensor == region}
         readers = [
             found.name
-            for found in placed(body)
-            if isinstance(found.leaf, Stage) and any(item in sources for sources in found.leaf.sources)
+            for found in everything
+            if isinstance(found.leaf, Stage) and any(loads.intersection(sources) for sources in found.leaf.sources)
         ]
         result = self.draft.carried[region]
         return Carry(f"carry {region}", self.draft.stored.get(result, result), maker, tuple(readers), stored, slots)
 
 
-def _as_stages(body: tuple[Item, ...], carried: set[str], makers: set[str]) -> tuple[Item, ...]:
-    """What reads or makes a carried tile has a buffer of its own, also where it only reorders."""
-    found: list[Item] = []
-    for item in body:
-        if isinstance(item, Pipe):
-            item = replace(item, body=_as_stages(item.body, carried, makers))
-        elif isinstance(item, Reorder) and (item.source in carried or item.name in makers):
-            item = Stage(item.name, ((item.source,),))
-        found.append(item)
-    return tuple(found)
+@dataclass(frozen=True)
+class _HandingOn:
+    """A body with what iterations hand on: its loads work once, and who reads or makes it has a buffer of its own."""
+
+    loads: frozenset[str]
+    makers: frozenset[str]
+
+    def of(self, body: Iterable[Item], inside: bool = False) -> tuple[Item, ...]:
+        """inside: the iterations, where what is handed on is loaded by the first of them."""
+        found: list[Item] = []
+        for item in body:
+            if isinstance(item, Pipe):
+                item = replace(item, body=self.of(item.body, inside or item.dim == ITERATION))
+            elif isinstance(item, Reorder) and (item.source in self.loads or item.name in self.makers):
+                item = Stage(item.name, ((item.source,),))
+            elif isinstance(item, Load) and item.name in self.loads:
+                item = replace(item, once=inside)
+            found.append(item)
+        return tuple(found)
 
 
 def _a(role: str) -> str:
