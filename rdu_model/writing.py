@@ -255,16 +255,19 @@ class _HandingOn:
 
     def of(self, body: Iterable[Item], inside: bool = False) -> tuple[Item, ...]:
         """inside: the iterations, where what is handed on is loaded by the first of them."""
-        found: list[Item] = []
-        for item in body:
-            if isinstance(item, Pipe):
-                item = replace(item, body=self.of(item.body, inside or item.dim == ITERATION))
-            elif isinstance(item, Reorder) and (item.source in self.loads or item.name in self.makers):
-                item = Stage(item.name, ((item.source,),))
-            elif isinstance(item, Load) and item.name in self.loads:
-                item = replace(item, once=inside)
-            found.append(item)
-        return tuple(found)
+        return tuple(
+            replace(item, body=self.of(item.body, inside or item.dim == ITERATION))
+            if isinstance(item, Pipe)
+            else self._leaf(item, inside)
+            for item in body
+        )
+
+    def _leaf(self, leaf: Leaf, inside: bool) -> Leaf:
+        if isinstance(leaf, Load) and leaf.name in self.loads:
+            return replace(leaf, once=inside)
+        if isinstance(leaf, Reorder) and (leaf.source in self.loads or leaf.name in self.makers):
+            return Stage(leaf.name, ((leaf.source,),))
+        return leaf
 
 
 def _a(role: str) -> str:
