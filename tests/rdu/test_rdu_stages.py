@@ -158,10 +158,11 @@ def test_blocks_of_a_pcu_cover_the_grid_of_the_stage(unit: Machine) -> None:
         assert pcus * each >= prod(int(axis.replace(",", "")) for axis in blocks.split(" x "))
 
 
-def test_what_crosses_is_what_the_calls_move(unit: Machine) -> None:
+def test_what_crosses_is_what_the_calls_move() -> None:
     """Of unfused calls nothing else moves but inputs, weights and outputs: each byte of HBM is accounted for."""
-    compilation = compiled("softmax", unit, "unfused")
+    compilation = compile_graph(workload("softmax"), load_machine("sn40l"), Choices("unfused"))
     graph = compilation.sections[0].section.flow.metapipe.graph
+    assert any(flow.tiles_of("load e") > 1 for flow in (one.section.flow for one in compilation.sections[1:]))
     crossing = list(crossings(compilation))
     assert {(one.tensor, one.maker, one.reader) for one in crossing} == {
         ("e", "softmax.e", "softmax.s"),
@@ -181,6 +182,8 @@ def test_a_loop_over_layers_crosses_nothing_between_them() -> None:
     looped = list(crossings(compile_graph(graph, sn40l, Choices("looped"))))
     fused = list(crossings(compile_graph(graph, sn40l, Choices("fused"))))
     assert not [one for one in looped if one.maker == one.reader]
+    handed_on = {one.tensor: one.written_bytes for one in looped if one.reader == "head"}
+    assert handed_on == {name: 2 * graph.elements(name) for name in ("middle", "down")}
     own = [one for one in fused if one.maker == one.reader]
     assert [one.what for one in own] == ["update of the next execution", "embedded of the next execution"]
 
