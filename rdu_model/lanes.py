@@ -64,7 +64,7 @@ def summed_after(section: Section, source: str) -> int:
 def own_pace(section: Section, load: Load) -> int:
     """Bytes in a cycle that a stream's AGCUs, its way and the ports of its PMUs let through."""
     machine = section.machine
-    buffers = [buffer for buffer in section.buffers if buffer.link.source == load.name]
+    buffers = [buffer for buffer in section.buffers_of[load.name] if buffer.link.source == load.name]
     pmus = min((buffer.pmus for buffer in buffers), default=machine.pmus)
     limits = [pmus * machine.pmu_bytes_per_cycle]
     limits += [int(section.wire(buffer.link.name).bytes_per_cycle) for buffer in buffers]

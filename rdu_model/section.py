@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from rdu_model.buffers import Buffer, Group
 from rdu_model.flow import Flow
@@ -37,6 +38,15 @@ class Section:
     def name(self) -> str:
         """Name of its metapipe, and of its call."""
         return self.flow.metapipe.name
+
+    @cached_property
+    def buffers_of(self) -> Mapping[str, tuple[Buffer, ...]]:
+        """Of each leaf the buffers that it fills or reads."""
+        found: dict[str, list[Buffer]] = {name: [] for name in self.flow.leaves}
+        for buffer in self.buffers:
+            for name in dict.fromkeys((buffer.link.source, *buffer.link.readers)):
+                found[name].append(buffer)
+        return {name: tuple(some) for name, some in found.items()}
 
     @property
     def pmus(self) -> int:

@@ -80,7 +80,7 @@ def _moving_cycles(section: Section, name: str, reads: Mapping[str, int], writte
     """Cycles that the PMUs of the operands and of the result, and the ways to them, need: whichever needs most."""
     port = section.machine.pmu_bytes_per_cycle
     slowest = 0
-    for buffer in section.buffers:
+    for buffer in section.buffers_of[name]:
         link, wire = buffer.link, section.wire(buffer.link.name)
         if name in link.readers:
             moved = reads.get(link.source, 0)

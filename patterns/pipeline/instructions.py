@@ -32,7 +32,6 @@ class Instructions:
     """One role's steps, as they are compiled. `sorts[i]` is the stall account of a role that is blocked at step i."""
 
     def __init__(self, state: RunState, role: int) -> None:
-        program = state.program
         self.state = state
         self.role = role
         self.steps: list[Step] = []
@@ -40,31 +39,28 @@ class Instructions:
         self.sorts: list[int] = []
         self.loops: list[LoopSite] = []
         self.depth = 0  # loops around the step that is compiled next
-        self.slot_bytes = {channel.name: channel.slot_bytes for channel in program.channels}
-        self._unit_index = {unit.name: index for index, unit in enumerate(program.units)}
-        self._channel_index = {channel.name: index for index, channel in enumerate(program.channels)}
-        self._barrier_index = {barrier.name: index for index, barrier in enumerate(program.barriers)}
+        self.slot_bytes = state.slot_bytes
         self._sort_named: dict[str, int] = {}
 
     def unit(self, name: str) -> UnitState:
         """The unit of that name."""
-        return self.state.units[self._unit_index[name]]
+        return self.state.unit_named[name]
 
     def channel(self, name: str) -> ChannelState:
         """The channel of that name."""
-        return self.state.channels[self._channel_index[name]]
+        return self.state.channels[self.state.channel_index[name]]
 
     def barrier(self, name: str) -> BarrierState:
         """The barrier of that name."""
-        return self.state.barriers[self._barrier_index[name]]
+        return self.state.barrier_named[name]
 
     def acquired(self, channel: str) -> Acquired:
         """This role's acquired tiles of a channel."""
-        return self.state.acquired.setdefault((self.role, self._channel_index[channel]), Acquired())
+        return self.state.acquired.setdefault((self.role, self.state.channel_index[channel]), Acquired())
 
     def held(self, channel: str, reader: int) -> deque[int]:
         """The tiles this role holds of a channel as a reader."""
-        return self.state.held.setdefault((self.role, self._channel_index[channel], reader), deque())
+        return self.state.held.setdefault((self.role, self.state.channel_index[channel], reader), deque())
 
     def handle(self, name: str) -> HandleState:
         """This role's Starts of a handle."""

@@ -7,7 +7,7 @@ something happen, -1 for work that ended: a role listed after it moves in the sa
 
 from __future__ import annotations
 
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable
 from heapq import heappush
 from itertools import count
@@ -153,7 +153,7 @@ class UnitState:
         self.free = lanes
         self.queue: list[Request] = []
         self.asked = [False] * roles
-        self.lines: list[deque[tuple[Work, tuple[int, ...]]]] = [deque() for _ in range(roles)]
+        self.lines: defaultdict[int, deque[tuple[Work, tuple[int, ...]]]] = defaultdict(deque)
         self.ended = -1  # span of the work that freed a lane last
         self.touched = False  # whether it is listed to take requests in this cycle
 
@@ -178,6 +178,10 @@ class RunState:
         self.units = [UnitState(index, unit.lanes, roles) for index, unit in enumerate(program.units)]
         self.channels = [ChannelState(c.slots, c.readers, c.slot_bytes, self.turns) for c in program.channels]
         self.barriers = [BarrierState(self.turns) for _ in program.barriers]
+        self.unit_named = {unit.name: state for unit, state in zip(program.units, self.units, strict=True)}
+        self.barrier_named = {one.name: state for one, state in zip(program.barriers, self.barriers, strict=True)}
+        self.channel_index = {channel.name: index for index, channel in enumerate(program.channels)}
+        self.slot_bytes = {channel.name: channel.slot_bytes for channel in program.channels}
         self.acquired: dict[tuple[int, int], Acquired] = {}  # by role and channel
         self.held: dict[tuple[int, int, int], deque[int]] = {}  # by role, channel and reader
         self.handles: dict[tuple[int, str], HandleState] = {}  # by role and name; only those that are finished
