@@ -7,6 +7,7 @@ last reader + 1 (Spatial's N-buffers), and at most the tiles that there are.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -109,7 +110,7 @@ def _links(metapipe: Metapipe, leaves: Mapping[str, Placed], edges: list[Edge]) 
     readers: dict[tuple[str, int], list[str]] = {}
     for source, reader, level in edges:
         readers.setdefault((source, level), []).append(reader)
-    alone = {source: len({level for name, level in readers if name == source}) == 1 for source, _ in readers}
+    levels = Counter(source for source, _ in readers)
     distances = _distances(leaves, edges)
     given = dict(metapipe.depths)
     waiting = {reader for spill in metapipe.spills for reader in spill.readers}
@@ -124,7 +125,7 @@ def _links(metapipe: Metapipe, leaves: Mapping[str, Placed], edges: list[Edge]) 
             # The next iteration begins with what this one ends with, so only streams run ahead of it.
             depth = 2 if isinstance(leaves[source].leaf, Load) and source not in waiting else 1
         depth = given.get(source, depth)
-        name = source if alone[source] else f"{source} at {level}"
+        name = source if levels[source] == 1 else f"{source} at {level}"
         links.append(Link(name, source, level, tuple(names), min(depth, tiles), tiles, last))
     return tuple(links)
 

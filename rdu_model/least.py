@@ -14,13 +14,17 @@ from rdu_model.price import grid
 
 @dataclass(frozen=True)
 class Least:
-    """rows: for each start that was asked for, by number of nodes, the least cycles of a section from there on."""
+    """rows: for each start that was asked for, by number of nodes, the least cycles of a section from there on.
+
+    alone: what was asked of each node.
+    """
 
     graph: Graph
     machine: Machine
     nodes: tuple[Node, ...]
     asked: Mapping[str, Asked]
     rows: dict[int, list[int]] = field(default_factory=dict)
+    alone: dict[str, tuple[tuple[int, ...], int, bool]] = field(default_factory=dict)
 
     def cycles(self, start: int, end: int) -> int | None:
         """Of nodes start .. end - 1, or None if there cannot be PCUs for all."""
@@ -31,33 +35,39 @@ class Least:
 
     def _row(self, start: int) -> list[int]:
         """As many nodes from the start on as there can be PCUs for."""
-        pcus, work, stored = usable_pcus(self.machine), 0, 0
+        pcus, work, moved = usable_pcus(self.machine), 0, 0
         loaded: dict[str, int] = {}
-        open_reads = {node.writes: len(self.graph.readers(node.writes)) for node in self.nodes[start:]}
-        made: set[str] = set()
+        open_reads: dict[str, int] = {}
         row: list[int] = []
         pace = hbm_pace(self.machine)
         for node in self.nodes[start:]:
-            asked = self.asked[node.name]
-            if asked.unit_class in ("matrix", "vector"):
-                pcus -= 1
-                work += grid(asked, self.graph.sizes, self.machine).total_cycles
+            touched, busy, works = self._alone(node)
+            pcus -= works
             if pcus < 0:
                 break
-            touched, _ = asked.touched(self.graph.sizes)
+            work += busy
             for read, amount in zip(node.reads, touched, strict=True):
-                if read not in made:
-                    loaded[read] = max(loaded.get(read, 0), amount)
-            for read in {*node.reads} & made:
+                if read not in open_reads and amount > loaded.get(read, 0):
+                    moved += amount - loaded.get(read, 0)
+                    loaded[read] = amount
+            for read in {*node.reads} & open_reads.keys():
                 open_reads[read] -= 1
                 if not open_reads[read]:
-                    stored -= self._hidden_bytes(read)
-            made.add(node.writes)
+                    moved -= self._hidden_bytes(read)
+            open_reads[node.writes] = len(self.graph.readers(node.writes))
             if open_reads[node.writes]:
-                stored += self._hidden_bytes(node.writes)
-            moved = sum(loaded.values()) + stored
+                moved += self._hidden_bytes(node.writes)
             row.append(max(pace.cycles_for(moved), work // usable_pcus(self.machine)))
         return row
+
+    def _alone(self, node: Node) -> tuple[tuple[int, ...], int, bool]:
+        """Bytes that a node reads, its cycles on one PCU, whether it needs PCUs."""
+        if node.name not in self.alone:
+            asked = self.asked[node.name]
+            works = asked.unit_class in ("matrix", "vector")
+            work = grid(asked, self.graph.sizes, self.machine).total_cycles if works else 0
+            self.alone[node.name] = (asked.touched(self.graph.sizes)[0], work, works)
+        return self.alone[node.name]
 
     def _hidden_bytes(self, tensor: str) -> int:
         """Bytes that are stored if a reader is elsewhere."""

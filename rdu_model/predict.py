@@ -6,9 +6,10 @@ the time of its bytes from HBM, which all streams share.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 
 from patterns.count import storage_of
 from rdu_model.ask import Asked
@@ -21,6 +22,10 @@ from rdu_model.price import cycles, grid
 Tiles = Mapping[int, int]
 Shape = tuple[str | Nest, ...]
 Path = tuple[Nest, ...]
+# Bytes that are read in one step of each loop, and bytes that buffers hold.
+Sum = tuple[dict[int, int], int]
+# Of one step of a loop: its fill, its slowest stage, its own bytes, all bytes.
+Body = tuple[int, int, int, int]
 
 
 @dataclass(frozen=True)
@@ -47,6 +52,21 @@ class Sketch:
     slower: Mapping[str, Fraction]
     known: dict[tuple[str, tuple[int, ...]], int] = field(default_factory=dict)
     moved: dict[tuple[str, tuple[int, ...]], tuple[tuple[int, ...], int]] = field(default_factory=dict)
+    sums: dict[tuple[int, tuple[int, ...]], Sum] = field(default_factory=dict)
+    bodies: dict[tuple[int, tuple[int, ...]], Body] = field(default_factory=dict)
+
+    @cached_property
+    def together(self) -> tuple[tuple[Path, tuple[str, ...]], ...]:
+        """The nodes by the nests around them."""
+        found: dict[tuple[int, ...], tuple[Path, list[str]]] = {}
+        for name, path in self.paths.items():
+            found.setdefault(tuple(nest.key for nest in path), (path, []))[1].append(name)
+        return tuple((path, tuple(names)) for path, names in found.values())
+
+    @cached_property
+    def deciding(self) -> Mapping[int, tuple[int, ...]]:
+        """For each nest the keys of those around it, itself and those in it: their tiles decide what a step takes."""
+        return dict(_deciding(self.shape, ()))
 
     def stage_cycles(self, name: str, sizes: Mapping[str, int]) -> int:
         """Cycles of a node on one tile, remembered."""
@@ -141,6 +161,13 @@ def _paths(shape: Shape, path: Path = ()) -> Iterator[tuple[str, Path]]:
             yield item, path
 
 
+def _deciding(shape: Shape, around: tuple[int, ...]) -> Iterator[tuple[int, tuple[int, ...]]]:
+    for item in shape:
+        if isinstance(item, Nest):
+            yield item.key, (*around, item.key, *(nest.key for nest in all_nests(item.body)))
+            yield from _deciding(item.body, (*around, item.key))
+
+
 def _shares(nodes: Mapping[str, Asked], sizes: Mapping[str, int], machine: Machine) -> dict[str, int]:
     """PCUs of each node in proportion to its work, at least 1."""
     works = {
@@ -168,7 +195,22 @@ def _bytes(of: Sketch, tiles: Tiles) -> tuple[dict[int, int], int]:
     """Bytes from off-chip memory in one step of each loop (0: outside all), and bytes that buffers hold."""
     read: dict[int, int] = {}
     held = 0
-    for name in of.nodes:
+    for number, (path, names) in enumerate(of.together):
+        key = (number, tuple([tiles[nest.key] for nest in path]))
+        if key not in of.sums:
+            of.sums[key] = _bytes_of(of, names, tiles)
+        inside, more = of.sums[key]
+        held += more
+        for at, moved in inside.items():
+            read[at] = read.get(at, 0) + moved
+    return read, held
+
+
+def _bytes_of(of: Sketch, names: Sequence[str], tiles: Tiles) -> Sum:
+    """The same of some nodes."""
+    read: dict[int, int] = {}
+    held = 0
+    for name in names:
         path, kept = of.paths[name], of.kept[name]
         reads, out = of.touched(name, of.tile_sizes(path, tiles))
         if kept is not path:
@@ -181,9 +223,7 @@ def _bytes(of: Sketch, tiles: Tiles) -> tuple[dict[int, int], int]:
     return read, held
 
 
-def _step(
-    of: Sketch, shape: Shape, key: int, sizes: dict[str, int], tiles: Tiles, read: Mapping[int, int]
-) -> tuple[int, int, int, int]:
+def _step(of: Sketch, shape: Shape, key: int, sizes: dict[str, int], tiles: Tiles, read: Mapping[int, int]) -> Body:
     """Of one step of a loop: its fill (the longest path through the body), the cycles of its slowest stage, its own
     bytes from HBM, and those with loops inside. Loops inside stream on: they hold nobody up but with their stages.
     """
@@ -193,7 +233,10 @@ def _step(
     for item, needed in zip(shape, of.needs[key], strict=True):
         if isinstance(item, Nest):
             extent = tiles[item.key]
-            inner = _step(of, item.body, item.key, {**sizes, item.dim: extent}, tiles, read)
+            known = (item.key, tuple([tiles[key] for key in of.deciding[item.key]]))
+            if known not in of.bodies:
+                of.bodies[known] = _step(of, item.body, item.key, {**sizes, item.dim: extent}, tiles, read)
+            inner = of.bodies[known]
             trips = -(-of.sizes[item.dim] // extent)
             took = _loop(of, inner, trips)
             slowest = max(slowest, trips * inner[1])
@@ -205,7 +248,7 @@ def _step(
     return max(ends, default=0), slowest, direct, moved
 
 
-def _loop(of: Sketch, body: tuple[int, int, int, int], trips: int) -> int:
+def _loop(of: Sketch, body: Body, trips: int) -> int:
     """A stream's two slots must cover the memory's latency: with less bytes a step, latency is what it takes."""
     fill, slowest, direct, moved = body
     pace = of.memory.pace
