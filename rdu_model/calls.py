@@ -15,6 +15,7 @@ from patterns.pipeline.simulate import simulate
 from rdu_model.ask import ask
 from rdu_model.cutting import FitsNowhere, Part, Search, parts_cycles
 from rdu_model.emit import emit
+from rdu_model.expected import expected_cycles
 from rdu_model.least import Least
 from rdu_model.machine import Machine
 from rdu_model.order import lines
@@ -25,6 +26,8 @@ from rdu_model.wiring import wired
 
 # Of a loop so many executions say what all take: a little too much, because only the first has to fill the pipe.
 FEW = 2
+# A section of more stages and streams is not simulated.
+MANY = 200
 # What fits one section is cut only where that saves so much of its time.
 WORTH = 0.1
 
@@ -57,11 +60,12 @@ def make(piece: Piece, machine: Machine, call_cycles: int) -> Made:
             raise
         return Made((looped,), piece.iterations)
     spilled = ""
-    if looped is None or looped.cycles > piece.iterations * parts_cycles(single.parts, 0):
+    alone = piece.iterations * sum(section_cycles(part.section) for part in single.parts)
+    if looped is None or looped.cycles > alone:
         looped, spilled = _spilled(piece, machine, looped, lack)
     if looped is None:
         return replace(single, unlooped=f"not looped: {lack.text if lack else ''}")
-    calls = piece.iterations * parts_cycles(single.parts, call_cycles)
+    calls = alone + piece.iterations * len(single.parts) * call_cycles
     if looped.cycles + call_cycles > calls:
         why = f"not looped: one call is predicted to take {looped.cycles + call_cycles:,} cycles, single ones {calls:,}"
         return replace(single, unlooped=why)
@@ -69,8 +73,13 @@ def make(piece: Piece, machine: Machine, call_cycles: int) -> Made:
 
 
 def section_cycles(section: Section) -> int:
-    """What a section is predicted to take: as it is compiled, simulated; of many executions the first few are."""
+    """What a section is predicted to take as it is compiled: simulated, of a loop the first few executions.
+
+    Of very many stages in closed form.
+    """
     iterations = section.flow.metapipe.iterations
+    if iterations == 1 and len(section.flow.leaves) > MANY:
+        return expected_cycles(section)
     if iterations > FEW:
         return -(-section_cycles(_shortened(section, FEW)) * iterations // FEW)
     return simulate(emit(wired(section, "estimate", 0)), spans=False).total_cycles
@@ -137,7 +146,8 @@ def _cut(piece: Piece, machine: Machine, call_cycles: int, several: bool = False
         least = Least(piece.graph, machine, line.nodes, asked)
         try:
             limits = {0: len(piece.nodes)} if several else {}
-            found.append(Search(line, least, call_cycles, built, section_cycles, limits=limits).best())
+            found.append(Search(line, least, call_cycles, built, expected_cycles, limits=limits).best())
         except FitsNowhere as error:
             raise refuse(piece.graph, error.lack, f"alone in a section of {machine.name}") from None
+    found = [tuple(replace(part, cycles=section_cycles(part.section)) for part in parts) for parts in found]
     return min(found, key=lambda parts: parts_cycles(parts, call_cycles))

@@ -1,7 +1,7 @@
 """Cutting: where a block that one section cannot hold is cut, by what the calls are predicted to take.
 
 A way to cut is a path through places between the block's nodes. Each of its sections costs a call, and its cycles as it
-is compiled and simulated: bytes that cross a cut are streams of it. Of a small block all sections that fit are built.
+is compiled: bytes that cross a cut are streams of it. Of a small block all sections that fit are built.
 Of a greater one those are built that are on the cheapest path, where sections that are not built yet count with what
 their bytes and their work alone take; until all of the path is built.
 """
@@ -78,7 +78,7 @@ class Search:
         if count <= SMALL:
             self.places[:] = range(count + 1)
             for start in range(count):
-                for end in range(start + 1, count + 1):
+                for end in range(start + 1, min(count + 1, self.limits.get(start, count + 1))):
                     self._try(start, end)
         else:
             self.places[:] = [0, *self._narrow(), count]
@@ -194,6 +194,6 @@ class Search:
     def _stop(self, start: int, end: int) -> Stop | None:
         if end == len(self.line.nodes):
             return None
-        self._try(start, end + 1)
-        longer = self.tried[start, end + 1][0]
+        known = self.tried.get((start, end + 1))
+        longer = known[0] if known else self.build(self.line.nodes[start : end + 1])
         return Stop(self.line.nodes[end].name, longer if isinstance(longer, Shortage) else None)
