@@ -146,8 +146,7 @@ def _cut(piece: Piece, machine: Machine, call_cycles: int, several: bool = False
         least = Least(piece.graph, machine, line.nodes, asked)
         try:
             limits = {0: len(piece.nodes)} if several else {}
-            found.append(Search(line, least, call_cycles, built, expected_cycles, limits=limits).best())
+            found.append(Search(line, least, call_cycles, built, section_cycles, limits=limits).best())
         except FitsNowhere as error:
             raise refuse(piece.graph, error.lack, f"alone in a section of {machine.name}") from None
-    found = [tuple(replace(part, cycles=section_cycles(part.section)) for part in parts) for parts in found]
     return min(found, key=lambda parts: parts_cycles(parts, call_cycles))
