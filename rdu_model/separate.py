@@ -19,8 +19,9 @@ def apart(one: Intended) -> Iterator[Intended]:
     if not alone or len(one.nodes) == 1:
         yield one
         return
-    why = "not looped: sums over sockets are calls of their own" if one.iterations > 1 else one.reason
+    between = "nodes between sums over sockets, which are calls of their own"
+    if one.iterations > 1:
+        between = f"not looped: {between}"
     # Each sum has a key of its own, so that two in a row are two calls.
     for key, names in groupby(one.nodes, key=lambda name: name if name in alone else ""):
-        reason = "a sum over sockets, as a call of its own" if key else f"{why}; ends at a sum over sockets"
-        yield Intended(one.block, tuple(names), 1, reason)
+        yield Intended(one.block, tuple(names), 1, "a sum over sockets" if key else between)

@@ -72,7 +72,7 @@ def test_each_sum_is_a_call_and_no_other_call_holds_one(mode: str) -> None:
     decoder = [call for call in plan.calls if call.block == "decoder"]
     assert all((call.count, call.iterations) == (32, 1) for call in decoder)
     if mode == "looped":
-        assert "not looped: sums over sockets are calls of their own" in decoder[0].reason
+        assert "not looped: nodes between sums over sockets, which are calls of their own" in decoder[0].reason
 
 
 def test_two_sums_in_a_row_are_two_calls() -> None:
