@@ -128,6 +128,8 @@ def _text(leaf: Leaf, words: Words, path: tuple[Pipe, ...]) -> str:
 def _(leaf: Load, words: Words, path: tuple[Pipe, ...]) -> str:
     part = "part of " if is_part(words.section, leaf) else ""
     given = [leaf.tensor, part + words.shape(leaf.tensor, path), f"row_par={words.streams[leaf.name]}"]
+    if leaf.once:
+        given.append("once")
     if leaf.after:
         given.append(f"at={words.tiles[leaf.after]}")
     return f"{words.tiles[leaf.name]} = LOAD_TILE({', '.join(given)})"

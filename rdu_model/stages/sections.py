@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from patterns.plural import number_of
-from rdu_model.ask import Asked
-from rdu_model.buffers import load_bytes
 from rdu_model.compilation import Compilation, Compiled
 from rdu_model.compile_stage import Rows, Shown
 from rdu_model.machine import usable_pcus
-from rdu_model.pipe import Load
+from rdu_model.memory import streams
+from rdu_model.vocabulary import size_text
 
 RANK = 4
 PLACED = False
@@ -47,8 +46,11 @@ def _shown(compilation: Compilation, chosen: tuple[Compiled, ...]) -> Iterator[S
     found = [one for one in crossings(compilation) if names & {one.maker, one.reader}]
     if found:
         yield "What crosses from a section to another, through off-chip memory, in one call of each:"
-        rows = ((one.tensor, one.maker, one.reader, one.what, one.written_bytes, one.read_bytes) for one in found)
-        yield Rows(("tensor", "made in", "read in", "as", "bytes\nwritten", "bytes\nread"), tuple(rows))
+        rows = (
+            (one.tensor, one.maker, one.reader, one.what, *map(size_text, (one.written_bytes, one.read_bytes)))
+            for one in found
+        )
+        yield Rows(("tensor", "made in", "read in", "as", "written", "read"), tuple(rows))
     yield "Why each ends where it does:\n" + "\n".join(f"  {c.section.name}  {why(c)}" for c in chosen)
     for refusal in compilation.refusals:
         if any(set(refusal.nodes) & set(compiled.section.flow.metapipe.nodes) for compiled in chosen):
@@ -66,6 +68,10 @@ def _row(compiled: Compiled) -> tuple[str, int, int, int, int, int, int | None]:
     return section.name, nodes, calls, metapipe.iterations, section.pcus, section.pmus, section.lacking_pmus or None
 
 
+def _crossing_row(one: Crossing) -> tuple[str, ...]:
+    return one.tensor, one.maker, one.reader, one.what, size_text(one.written_bytes), size_text(one.read_bytes)
+
+
 def why(compiled: Compiled) -> str:
     """What stopped a section, for people."""
     if compiled.stopped is not None:
@@ -80,24 +86,21 @@ def why(compiled: Compiled) -> str:
 def crossings(compilation: Compilation) -> Iterator[Crossing]:
     """Every tensor that a section makes and a section loads, in the order in which they are loaded."""
     makers = {
-        asked.node.writes: (compiled, asked)
-        for compiled in compilation.sections
+        asked.node.writes: number
+        for number, compiled in enumerate(compilation.sections)
         for asked in compiled.section.flow.asked.values()
     }
-    for compiled in compilation.sections:
-        for tensor, moved in _loaded(compiled).items():
-            for made, what in _made_as(compiled, tensor):
-                if made in makers:
-                    maker, asked = makers[made]
-                    written = _stored_bytes(maker, asked)
-                    yield Crossing(made, maker.section.name, compiled.section.name, what, written, moved)
-
-
-def _stored_bytes(maker: Compiled, asked: Asked) -> int:
-    """Bytes of a result that one call writes: of each execution, or of the last where the next has it from this one."""
-    metapipe = maker.section.flow.metapipe
-    handed_on = any(carry.tensor == asked.node.writes for carry in metapipe.carries)
-    return asked.touched(metapipe.graph.sizes)[1] * (1 if handed_on else metapipe.iterations)
+    moved: dict[tuple[int, str, bool], int] = {}
+    for stream in streams(compilation.sections):
+        key = stream.section, stream.tensor, stream.written
+        moved[key] = moved.get(key, 0) + stream.num_bytes // stream.calls
+    for (number, tensor, written), read_bytes in moved.items():
+        reader = compilation.sections[number]
+        for made, what in _made_as(reader, tensor) if not written else ():
+            if made in makers:
+                maker = makers[made]
+                name, written_bytes = compilation.sections[maker].section.name, moved.get((maker, made, True), 0)
+                yield Crossing(made, name, reader.section.name, what, written_bytes, read_bytes)
 
 
 def _made_as(compiled: Compiled, tensor: str) -> Iterator[tuple[str, str]]:
@@ -108,15 +111,4 @@ def _made_as(compiled: Compiled, tensor: str) -> Iterator[tuple[str, str]]:
     if compiled.section.flow.metapipe.iterations < compiled.block.count:
         for inside, result in compiled.block.carried:
             if inside == tensor:
-                yield result, f"{inside} of the next execution"
-
-
-def _loaded(compiled: Compiled) -> Mapping[str, int]:
-    """Bytes that the streams of a section bring in one call, by tensor."""
-    flow = compiled.section.flow
-    found: dict[str, int] = {}
-    for name, place in flow.leaves.items():
-        if isinstance(place.leaf, Load):
-            moved = load_bytes(flow, name, flow.sizes_at(name)) * flow.tiles_of(name)
-            found[place.leaf.tensor] = found.get(place.leaf.tensor, 0) + moved
-    return found
+                yield result, f"{inside}, next execution"

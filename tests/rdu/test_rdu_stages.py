@@ -185,7 +185,7 @@ def test_a_loop_over_layers_crosses_nothing_between_them() -> None:
     handed_on = {one.tensor: one.written_bytes for one in looped if one.reader == "head"}
     assert handed_on == {name: 2 * graph.elements(name) for name in ("middle", "down")}
     own = [one for one in fused if one.maker == one.reader]
-    assert [one.what for one in own] == ["update of the next execution", "embedded of the next execution"]
+    assert [one.what for one in own] == ["update, next execution", "embedded, next execution"]
 
 
 def test_a_written_metapipe_is_shown_as_it_is_written(golden: Callable[[str, str], None]) -> None:
