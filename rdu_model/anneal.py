@@ -25,22 +25,34 @@ COOLED = 0.003
 
 @dataclass(frozen=True)
 class Pins:
-    """net, unit: of each pin. weight: with which its net pulls it. nets, units: how many there are.
+    """net, unit: of each pin. weights: with which its net pulls it to its row, and to its column.
 
-    movable: so many units, the first ones, have a cell for themselves and may change it.
+    nets, units: how many there are. movable: so many units, the first ones, have a cell for themselves and
+    may change it.
     """
 
     net: Ints
     unit: Ints
-    weight: Floats
+    weights: tuple[Floats, Floats]
     nets: int
     units: int
     movable: int
 
     @cached_property
-    def others(self) -> Floats:
-        """Weight of the other pins of each pin's net."""
-        return np.asarray(np.bincount(self.net, self.weight, self.nets)[self.net] - self.weight)
+    def others(self) -> tuple[Floats, ...]:
+        """Weights of the other pins of each pin's net."""
+        return tuple(np.bincount(self.net, weight, self.nets)[self.net] - weight for weight in self.weights)
+
+    def off(self, axis: int, place: Floats, then: Floats | None = None) -> Floats:
+        """How far each pin is from the middle of the other pins of its net, weighted; or how much farther it is then.
+
+        axis: 0 for rows, 1 for columns. place: of each pin along it.
+        """
+        weight = self.weights[axis]
+        drawn = weight * place
+        middle = (np.bincount(self.net, drawn, self.nets)[self.net] - drawn) / self.others[axis]
+        now = np.abs(place - middle)
+        return weight * (now if then is None else np.abs(then - middle) - now)
 
 
 @dataclass(frozen=True)
@@ -81,16 +93,7 @@ def anneal(pins: Pins, board: Board, cells: Ints, seed: int, steps: int = STEPS,
 
 def length(pins: Pins, board: Board, cells: Ints) -> float:
     """The weighted distance of all pins from the middle of the others of their nets."""
-    found = 0.0
-    for axis in (board.rows, board.columns):
-        place = axis[cells[pins.unit]]
-        found += float((np.abs(place - _middles(pins, place)) * pins.weight).sum())
-    return found
-
-
-def _middles(pins: Pins, place: Floats) -> Floats:
-    drawn = pins.weight * place
-    return np.asarray((np.bincount(pins.net, drawn, pins.nets)[pins.net] - drawn) / pins.others)
+    return sum(float(pins.off(n, axis[cells[pins.unit]]).sum()) for n, axis in enumerate((board.rows, board.columns)))
 
 
 def _pairs(board: Board, random: np.random.Generator, reach: int) -> tuple[Ints, Ints]:
@@ -111,10 +114,6 @@ def _prices(pins: Pins, board: Board, cells: Ints, holder: Ints, one: Ints, othe
     target = np.append(cells, 0)
     target[holder[one]], target[holder[other]] = other, one
     now, then = cells[pins.unit], target[pins.unit]
-    added = np.zeros(len(pins.unit))
-    for axis in (board.rows, board.columns):
-        place = axis[now]
-        middle = _middles(pins, place)
-        added += np.abs(axis[then] - middle) - np.abs(place - middle)
-    of_unit = np.append(np.bincount(pins.unit, added * pins.weight, pins.units), 0.0)
+    added = pins.off(0, board.rows[now], board.rows[then]) + pins.off(1, board.columns[now], board.columns[then])
+    of_unit = np.append(np.bincount(pins.unit, added, pins.units), 0.0)
     return np.asarray(of_unit[holder[one]] + of_unit[holder[other]])

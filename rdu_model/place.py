@@ -48,22 +48,25 @@ def pins_of(traffic: Traffic, heavier: Mapping[int, float]) -> Pins:
     parts: dict[tuple[str, str], int] = {}
     for net in traffic.nets:
         parts[net.link, net.reader] = parts.get((net.link, net.reader), 0) + 1
-    pins: list[tuple[int, int, float]] = []
+    pins: list[tuple[int, int, float, float]] = []
     for number, net in enumerate(traffic.nets):
         weight = net.bytes_per_cycle / total + WAYS / len(parts) / parts[net.link, net.reader]
         weight *= heavier.get(number, 1.0)
-        pins.append((number, net.source, weight))
-        # The branches of a tree share its trunk.
-        pins += [(number, unit, weight / len(net.targets) ** 0.5) for unit in net.targets]
-    nets, units, weights = zip(*pins, strict=True) if pins else ((), (), ())
-    movable = traffic.count - sum(len(found) for found in traffic.agcus.values())
+        pins.append((number, net.source, weight, weight))
+        ends = len(net.targets)
+        # The branches of a tree share its trunk; what stands off its line has a branch for itself.
+        shared = weight / ends**0.5
+        in_row = weight if net.along == "row" else weight / ends if net.along == "column" else shared
+        in_column = weight if net.along == "column" else weight / ends if net.along == "row" else shared
+        pins += [(number, unit, in_row, in_column) for unit in net.targets]
+    nets, units, in_rows, in_columns = zip(*pins, strict=True) if pins else ((), (), (), ())
     return Pins(
         np.array(nets, dtype=np.int64),
         np.array(units, dtype=np.int64),
-        np.array(weights, dtype=np.float64),
+        (np.array(in_rows, dtype=np.float64), np.array(in_columns, dtype=np.float64)),
         len(traffic.nets),
         traffic.count,
-        movable,
+        traffic.count - sum(len(found) for found in traffic.agcus.values()),
     )
 
 
@@ -134,13 +137,14 @@ def choose_agcus(traffic: Traffic, cells: Ints, board: Board, fabric: Fabric, ma
                 ends[unit] += [(other, net.bytes_per_cycle) for other in others]
     pace = {unit: sum(rate for _, rate in found) for unit, found in ends.items()}
     used, carried = [0] * machine.agcus, [0.0] * machine.agcus
-    ports = np.array(fabric.agcus)
+    # An AGCU that is to carry all of its bytes twice is as bad as one at the other end of the grid.
+    ports, most, reach = np.array(fabric.agcus), machine.agcu_bytes_per_cycle, fabric.rows + fabric.columns
     found: dict[int, int] = {}
     for unit in sorted(streams, key=lambda unit: (-pace[unit], unit)):
         near = _distances(ports, [cells[other] for other, _ in ends[unit]], board)
         best = min(
             (number for number in range(machine.agcus) if used[number] < machine.agcu_streams),
-            key=lambda n: (max(0.0, carried[n] + pace[unit] - machine.agcu_bytes_per_cycle), near[n], n),
+            key=lambda n: (near[n] + reach * max(0.0, carried[n] + pace[unit] - most) / most, n),
         )
         used[best] += 1
         carried[best] += pace[unit]

@@ -47,7 +47,7 @@ def route(nets: Sequence[Net], cells: Sequence[int], fabric: Fabric, machine: Ma
     """The routes of a section's flows; some edges may have too much. cells: of each unit."""
     mesh = _Mesh(nets, cells, fabric, machine)
     for net in range(len(nets)):
-        mesh.lead(net, False)
+        mesh.lead(net)
     for _ in range(rounds):
         crowded = mesh.crowded()
         if not crowded:
@@ -99,12 +99,12 @@ class _Mesh:
         """Bytes in a cycle of an edge."""
         return self.machine.mesh_links * self.machine.mesh_bytes_per_cycle
 
-    def lead(self, number: int, turned: bool) -> None:
-        """Put a flow on its way."""
+    def lead(self, number: int, turned: bool | None = None) -> None:
+        """Put a flow on its way: rows first, columns first (turned), or whichever tree has fewer edges."""
         net = self.nets[number]
-        targets = [self.cells[unit] for unit in net.targets]
-        self.turned[number] = turned
-        self.trees[number] = tree(self.fabric, self.cells[net.source], targets, turned)
+        source, targets = self.cells[net.source], [self.cells[unit] for unit in net.targets]
+        ways = [(way, tree(self.fabric, source, targets, way)) for way in (False, True) if turned in (None, way)]
+        self.turned[number], self.trees[number] = min(ways, key=lambda found: len(found[1]))
         self._add(number, 1)
 
     def _add(self, number: int, sign: int) -> None:

@@ -8,21 +8,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import prod
+from typing import Literal
 
 from rdu_model.buffers import carry_pmus, load_bytes
-from rdu_model.pipe import Carry, Load, Stage, Store
+from rdu_model.pipe import Load, Stage
 from rdu_model.price import spread
 from rdu_model.rates import Rates, moved_bytes, rates_of
 from rdu_model.section import Section
 
 Units = tuple[int, ...]
+Along = Literal["", "row", "column"]
 # For each part of a tile, in order, the units that it goes to.
 Parts = Sequence[Units]
 
 
 @dataclass(frozen=True)
 class Net:
-    """The same bytes from one unit to one or several. reader: who reads a link's buffer, '' for who fills it."""
+    """The same bytes from one unit to one or several. reader: who reads a link's buffer, '' for who fills it.
+
+    along: whether the targets should stand in a row of the grid, or in a column ('' for no matter): PCUs that share out
+    a product in two dimensions get one operand along their rows, the other along their columns.
+    """
 
     link: str
     reader: str
@@ -30,6 +37,7 @@ class Net:
     targets: Units
     bytes_per_cycle: float
     phase: str
+    along: Along = ""
 
 
 @dataclass(frozen=True)
@@ -61,15 +69,46 @@ def traffic_of(section: Section) -> Traffic:
         pmus[carry.name] = _take(numbers, carry_pmus(section.flow, carry, section.machine))
     agcus = {name: _take(numbers, count) for name, count in streams_of(section, rates).items()}
     drawing = _Drawing(section, rates, pcus, pmus, agcus)
-    for buffer in section.buffers:
-        drawing.fill(buffer.link.name, buffer.link.source)
-        for reader in buffer.link.readers:
-            drawing.drain(buffer.link.name, buffer.link.source, reader)
-    for carry in section.flow.metapipe.carries:
-        drawing.fill(carry.name, carry.source)
-        for reader in carry.readers:
-            drawing.drain_carry(carry, reader)
+    for held in held_by(section):
+        drawing.fill(held.name, held.source)
+        for reader, operands in held.readers:
+            drawing.drain(held.name, reader, operands)
     return Traffic(pcus, pmus, agcus, tuple(drawing.nets), rates)
+
+
+@dataclass(frozen=True)
+class Held:
+    """PMUs that hold tiles: a link's buffer, or a carry. readers: each with the positions of its reads of them."""
+
+    name: str
+    source: str
+    pmus: int
+    readers: tuple[tuple[str, tuple[int, ...]], ...]
+
+
+def held_by(section: Section) -> Iterator[Held]:
+    """Everything that a section holds in PMUs, and who reads it."""
+    flow = section.flow
+    for buffer in section.buffers:
+        link = buffer.link
+        readers = tuple((reader, tuple(_reads(section, link.source, reader))) for reader in link.readers)
+        yield Held(link.name, link.source, buffer.pmus, readers)
+    for carry in flow.metapipe.carries:
+        inside = {name for name, result in flow.metapipe.of_block.carried if result == carry.tensor}
+        reads = {reader: flow.asked[reader].node.reads for reader in carry.readers}
+        readers = tuple(
+            (reader, tuple(number for number, read in enumerate(found) if read in inside))
+            for reader, found in reads.items()
+        )
+        yield Held(carry.name, carry.source, carry_pmus(flow, carry, section.machine), readers)
+
+
+def _reads(section: Section, source: str, reader: str) -> Iterator[int]:
+    leaf = section.flow.leaves[reader].leaf
+    if isinstance(leaf, Stage):
+        for number, names in enumerate(leaf.sources):
+            if any(section.flow.roots[name] == source for name in names):
+                yield number
 
 
 def streams_of(section: Section, rates: Rates) -> dict[str, int]:
@@ -124,56 +163,43 @@ class _Drawing:
         pace = self.rates.per_cycle(source, made * flow.tiles_of(source))
         self._between(link, "", makers, [(unit,) for unit in self.pmus[link]], pace, self.rates.phases[source])
 
-    def drain(self, link: str, source: str, reader: str) -> None:
-        """From the PMUs to a reader: each operand that it reads there."""
-        flow = self.section.flow
-        leaf = flow.leaves[reader].leaf
-        if isinstance(leaf, Stage):
-            for number, sources in enumerate(leaf.sources):
-                if any(flow.roots[name] == source for name in sources):
-                    self._operand(link, reader, number)
-        else:
-            pace = self.rates.per_cycle(reader, moved_bytes(self.section, reader) if isinstance(leaf, Store) else 0)
+    def drain(self, link: str, reader: str, numbers: Sequence[int]) -> None:
+        """From the PMUs to a reader: the operands, by position, that it reads there; all its tile if it has none."""
+        for number in numbers:
+            self._operand(link, reader, number)
+        if reader in self.agcus and not numbers:
+            pace = self.rates.per_cycle(reader, moved_bytes(self.section, reader))
             ends = [(unit,) for unit in self.agcus[reader]]
             self._between(link, reader, self.pmus[link], ends, pace, self.rates.phases[reader])
-
-    def drain_carry(self, carry: Carry, reader: str) -> None:
-        """From the PMUs of a carry to the stage that reads what the iteration before made."""
-        written = {name for name, result in self.section.flow.metapipe.of_block.carried if result == carry.tensor}
-        for number, read in enumerate(self.section.flow.asked[reader].node.reads):
-            if read in written:
-                self._operand(carry.name, reader, number)
 
     def _operand(self, link: str, reader: str, number: int) -> None:
         flow, group = self.section.flow, self.section.groups[reader]
         touched = flow.asked[reader].touched(flow.sizes_at(reader))[0][number]
         pace = self.rates.per_cycle(reader, touched * group.rereads[number] * flow.tiles_of(reader))
-        self._between(link, reader, self.pmus[link], self._parts(reader, number), pace, self.rates.phases[reader])
+        along = _along(self.section, reader, number)
+        parts = self._parts(reader, number)
+        self._between(link, reader, self.pmus[link], parts, pace, self.rates.phases[reader], along)
 
     def _parts(self, reader: str, number: int) -> Parts:
         """For each part of an operand, in order, the units that need it."""
-        units = self._working(reader)
         if reader in self.agcus:
             return [(unit,) for unit in self.agcus[reader]]
+        units = self._working(reader)
         if not units:
             return self._moved_to(reader)
+        parts, each = fan_out(self.section, reader, number)
         asked, group = self.section.flow.asked[reader], self.section.groups[reader]
-        if asked.unit_class == "matrix":
+        if asked.unit_class == "matrix" and number == asked.column_read:
             grouped, rows, columns = splits(group.work.blocks, group.pcus)
-            if number == asked.column_read:
-                return [units[g * rows * columns + c :: columns][:rows] for g in range(grouped) for c in range(columns)]
-            return [units[part * columns : (part + 1) * columns] for part in range(grouped * rows)]
-        touched, _ = asked.touched(self.section.flow.sizes_at(reader))
-        parts = max(1, len(units) * touched[number] // max(touched))
+            return [units[g * rows * columns + c :: columns][:rows] for g in range(grouped) for c in range(columns)]
+        if asked.unit_class == "matrix":
+            return [units[part * each : (part + 1) * each] for part in range(parts)]
         return [units[part * len(units) // parts : (part + 1) * len(units) // parts] for part in range(parts)]
 
     def _working(self, stage: str) -> Units:
         """The PCUs of a stage that have work."""
         units = self.pcus.get(stage, ())
-        if self.section.flow.asked[stage].unit_class != "matrix" or not units:
-            return units
-        grouped, rows, columns = splits(self.section.groups[stage].work.blocks, len(units))
-        return units[: grouped * rows * columns]
+        return units[: working_pcus(self.section, stage)] if units else units
 
     def _moved_to(self, stage: str) -> Parts:
         """Where what only moves bytes puts them: the PMUs of its result."""
@@ -181,12 +207,44 @@ class _Drawing:
         held += [carry.name for carry in self.section.flow.metapipe.carries if carry.source == stage]
         return [(unit,) for name in held for unit in self.pmus[name]]
 
-    def _between(self, link: str, reader: str, units: Units, parts: Parts, pace: float, phase: str) -> None:
+    def _between(
+        self, link: str, reader: str, units: Units, parts: Parts, pace: float, phase: str, along: Along = ""
+    ) -> None:
         """Bytes that are spread over units, to parts of a reader: as many flows as the finer of both has pieces."""
         pieces = max(len(units), len(parts)) if units and parts else 0
         for piece in range(pieces):
             source, targets = units[piece * len(units) // pieces], parts[piece * len(parts) // pieces]
-            self.nets.append(Net(link, reader, source, targets, pace / pieces, phase))
+            self.nets.append(Net(link, reader, source, targets, pace / pieces, phase, along))
+
+
+def working_pcus(section: Section, stage: str) -> int:
+    """The PCUs of a stage that have work: what is left when its grid is cut evenly has none."""
+    group = section.groups[stage]
+    if section.flow.asked[stage].unit_class != "matrix" or not group.pcus:
+        return group.pcus
+    return prod(splits(group.work.blocks, group.pcus))
+
+
+def fan_out(section: Section, reader: str, number: int) -> tuple[int, int]:
+    """In how many parts an operand of a stage comes, and how many of the stage's PCUs need each."""
+    asked, group = section.flow.asked[reader], section.groups[reader]
+    if asked.unit_class == "matrix":
+        grouped, rows, columns = splits(group.work.blocks, group.pcus)
+        return (grouped * columns, rows) if number == asked.column_read else (grouped * rows, columns)
+    touched, _ = asked.touched(section.flow.sizes_at(reader))
+    parts = max(1, group.pcus * touched[number] // max(1, *touched))
+    return parts, -(-group.pcus // parts)
+
+
+def _along(section: Section, reader: str, number: int) -> Along:
+    """How the PCUs that need the same part of an operand should stand."""
+    asked, group = section.flow.asked[reader], section.groups[reader]
+    if asked.unit_class != "matrix":
+        return ""
+    _, rows, columns = splits(group.work.blocks, group.pcus)
+    if rows == 1 or columns == 1:
+        return ""
+    return "column" if number == asked.column_read else "row"
 
 
 def splits(blocks: tuple[int, ...], pcus: int) -> tuple[int, ...]:

@@ -1,0 +1,166 @@
+"""Hops and congestion without a grid, in closed form: what the ways of a section cost where it is not placed.
+
+A group of n units covers about sqrt(n) x sqrt(n) places, and neighbours in the pipeline stand side by side. The
+constants are fitted to placements on SN40L of Llama's sections and operators, GEMM, softmax and attention.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from math import sqrt
+
+from rdu_model.machine import Machine
+from rdu_model.rates import ALWAYS, Rates, moved_bytes, rates_of
+from rdu_model.section import Section
+from rdu_model.traffic import Held, fan_out, held_by, streams_of, working_pcus
+from rdu_model.wires import Wire
+
+# Hops between neighbours in an almost empty fabric, and how many more in a full one.
+NEXT, CROWDED = 1.0, 3.0
+# What the longest way has of the side of the area of one unit's partners, and of that of the greater group.
+FANNED, SPREAD = 1.0, 0.55
+# From an AGCU: half the width of a tile, and of the side of the area of the PMUs.
+STREAMED = 1.25
+# The mean way as a part of the longest. The longest of many also crosses borders between tiles oftener than others.
+MEAN, BORDERS = 0.45, 1.5
+# n ways side by side have together as much as n to this power of them alone: some share an edge.
+APART = 0.9
+
+
+@dataclass(frozen=True)
+class Leg:
+    """The way into PMUs (reader ''), or from them to one reader.
+
+    ways: flows side by side. fan: units that one unit at an end exchanges with; copies: those of them that get the same
+    bytes. widest: places of the greater group. streamed: whether AGCUs are at one end.
+    """
+
+    link: str
+    reader: str
+    ways: int
+    fan: float
+    copies: int
+    widest: float
+    streamed: int
+    bytes_per_cycle: float
+    phase: str
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What the ways of a section cost. byte_hops: bytes in a cycle times links. busiest: the fullest edge, as a part of
+    what it carries.
+    """
+
+    wires: Mapping[str, Wire]
+    byte_hops: float
+    busiest: float
+
+
+def estimate(section: Section) -> Estimate:
+    """The ways of a section by formula."""
+    machine = section.machine
+    legs = tuple(_legs(section, rates_of(section)))
+    full = (section.pcus + section.pmus) / (machine.pcus + machine.pmus)
+    hops = [_hops(leg, machine, full) for leg in legs]
+    drawn = [leg.bytes_per_cycle * _links(leg, far, machine) for leg, far in zip(legs, hops, strict=True)]
+    around: dict[str, float] = {}
+    for leg, amount in zip(legs, drawn, strict=True):
+        around[leg.phase] = around.get(leg.phase, 0.0) + amount / (4 * max(1, section.pcus + section.pmus))
+    always = around.get(ALWAYS, 0.0)
+    paces = [_pace(leg, around[leg.phase] + (always if leg.phase != ALWAYS else 0.0), machine) for leg in legs]
+    wires: dict[str, Wire] = {}
+    for held in held_by(section):
+        mine = [number for number, leg in enumerate(legs) if leg.link == held.name]
+        into, out = [n for n in mine if not legs[n].reader], [n for n in mine if legs[n].reader]
+        longest = max((hops[n] for n in into), default=0.0) + max((hops[n] for n in out), default=0.0)
+        written = min((paces[n] for n in into), default=0.0)
+        read = tuple(next((paces[n] for n in out if legs[n].reader == reader), 0.0) for reader, _ in held.readers)
+        wires[held.name] = Wire(_latency(longest, machine), round(longest), written, read)
+    busiest = max((leg.bytes_per_cycle / leg.ways**APART + around[leg.phase] for leg in legs), default=0.0)
+    return Estimate(wires, sum(drawn), busiest / (machine.mesh_links * machine.mesh_bytes_per_cycle))
+
+
+def _legs(section: Section, rates: Rates) -> Iterator[Leg]:
+    streams = streams_of(section, rates)
+    for held in held_by(section):
+        yield from _filled(section, rates, held, streams)
+        for reader, numbers in held.readers:
+            yield from _drained(section, rates, held, reader, numbers, streams)
+
+
+def _filled(section: Section, rates: Rates, held: Held, streams: Mapping[str, int]) -> Iterator[Leg]:
+    source = held.source
+    makers = streams.get(source) or working_pcus(section, source)
+    if makers:
+        pace, phase = rates.per_cycle(source, moved_bytes(section, source)), rates.phases[source]
+        yield _leg(section, held, "", makers, makers, 1, streams.get(source, 0), pace, phase)
+
+
+def _drained(
+    section: Section, rates: Rates, held: Held, reader: str, numbers: tuple[int, ...], streams: Mapping[str, int]
+) -> Iterator[Leg]:
+    phase = rates.phases[reader]
+    if reader in streams:
+        pace = rates.per_cycle(reader, moved_bytes(section, reader))
+        yield _leg(section, held, reader, streams[reader], streams[reader], 1, streams[reader], pace, phase)
+        return
+    group, flow = section.groups[reader], section.flow
+    touched, _ = flow.asked[reader].touched(flow.sizes_at(reader))
+    pace = rates.per_cycle(reader, sum(touched[n] * group.rereads[n] for n in numbers) * flow.tiles_of(reader))
+    if not group.pcus:
+        put = max(1, sum(other.pmus for other in held_by(section) if other.source == reader))
+        yield _leg(section, held, reader, put, put, 1, 0, pace, phase)
+    elif numbers:
+        parts, copies = max((fan_out(section, reader, n) for n in numbers), key=lambda found: found[1])
+        yield _leg(section, held, reader, working_pcus(section, reader), parts, copies, 0, pace, phase)
+
+
+def _leg(
+    section: Section,
+    held: Held,
+    reader: str,
+    units: int,
+    parts: int,
+    copies: int,
+    streams: int,
+    pace: float,
+    phase: str,
+) -> Leg:
+    """units: at the other end of the way, which get `parts` parts, each `copies` of them."""
+    places = section.machine.pcus + section.machine.pmus
+    per_pmu = places / section.machine.pmus
+    per_unit = 0.0 if streams else places / section.machine.pcus if section.pcus else per_pmu
+    fan = max(copies * per_unit, units / held.pmus * per_unit, held.pmus / units * per_pmu if copies == 1 else 0.0)
+    widest = max(units * per_unit, held.pmus * per_pmu)
+    return Leg(held.name, reader, max(1, min(held.pmus, parts)), fan, copies, widest, streams, pace, phase)
+
+
+def _hops(leg: Leg, machine: Machine, full: float) -> float:
+    """Links of the longest way. full: part of the fabric that the section has."""
+    if leg.streamed:
+        return machine.tile_columns / 2 + STREAMED * sqrt(leg.widest)
+    return NEXT + full * CROWDED + FANNED * sqrt(leg.fan) + SPREAD * sqrt(leg.widest)
+
+
+def _links(leg: Leg, hops: float, machine: Machine) -> float:
+    """Links of one flow, which is a tree over the area of its copies if there are several."""
+    return MEAN * hops + (leg.copies * (machine.pcus + machine.pmus) / machine.pcus if leg.copies > 1 else 0.0)
+
+
+def _latency(hops: float, machine: Machine) -> int:
+    """Cycles of a way: its links, and the borders between tiles that are likely on it."""
+    down = machine.tiles // machine.tiles_across
+    columns, rows = machine.tiles_across * machine.tile_columns, down * machine.tile_rows
+    borders = hops * BORDERS * ((machine.tiles_across - 1) / columns + (down - 1) / rows) / 2
+    return round(hops * machine.hop_cycles + borders * machine.crossing_cycles)
+
+
+def _pace(leg: Leg, around: float, machine: Machine) -> float:
+    """Bytes in a cycle that the ways side by side have, where `around` is the load of a mean edge."""
+    capacity = machine.mesh_links * machine.mesh_bytes_per_cycle
+    ways = float(leg.ways**APART)
+    fullest = leg.bytes_per_cycle / ways + around
+    pace = leg.bytes_per_cycle * capacity / fullest if fullest > capacity else ways * (capacity - around)
+    return min(pace, leg.streamed * machine.agcu_bytes_per_cycle) if leg.streamed and not leg.reader else pace
