@@ -16,16 +16,17 @@ from rdu_model.section import Section
 from rdu_model.traffic import Held, fan_out, held_by, streams_of, working_pcus
 from rdu_model.wires import Wire
 
-# Hops between neighbours in an almost empty fabric, and how many more in a full one.
-NEXT, CROWDED = 1.0, 3.0
-# What the longest way has of the side of the area of one unit's partners, and of that of the greater group.
-FANNED, SPREAD = 1.0, 0.55
-# From an AGCU: half the width of a tile, and of the side of the area of the PMUs.
-STREAMED = 1.25
-# The mean way as a part of the longest. The longest of many also crosses borders between tiles oftener than others.
-MEAN, BORDERS = 0.45, 1.5
+# The longest way of a leg has FANNED sides of the area of one unit's partners, and SPREAD times the fourth root of the
+# greater group's area, less NEXT: parts of a tile that meet are near one another, but some stand at the wrong end.
+FANNED, SPREAD, NEXT = 1.0, 4.0, 3.0
+# From an AGCU it has half the width of a tile, and so much of the side of the area of the PMUs.
+STREAMED = 1.3
+# The longest of many ways also crosses borders between tiles oftener than a mean one.
+BORDERS = 1.5
+# Links of a mean byte's way: what moves most is nearest. From and to AGCUs a part of the longest.
+LINKS, LINKS_STREAMED = 5.0, 0.3
 # n ways side by side have together as much as n to this power of them alone: some share an edge.
-APART = 0.9
+APART = 0.87
 
 
 @dataclass(frozen=True)
@@ -62,8 +63,7 @@ def estimate(section: Section) -> Estimate:
     """The ways of a section by formula."""
     machine = section.machine
     legs = tuple(_legs(section, rates_of(section)))
-    full = (section.pcus + section.pmus) / (machine.pcus + machine.pmus)
-    hops = [_hops(leg, machine, full) for leg in legs]
+    hops = [_hops(leg, machine) for leg in legs]
     drawn = [leg.bytes_per_cycle * _links(leg, far, machine) for leg, far in zip(legs, hops, strict=True)]
     around: dict[str, float] = {}
     for leg, amount in zip(legs, drawn, strict=True):
@@ -137,16 +137,18 @@ def _leg(
     return Leg(held.name, reader, max(1, min(held.pmus, parts)), fan, copies, widest, streams, pace, phase)
 
 
-def _hops(leg: Leg, machine: Machine, full: float) -> float:
-    """Links of the longest way. full: part of the fabric that the section has."""
+def _hops(leg: Leg, machine: Machine) -> float:
+    """Links of the longest way."""
     if leg.streamed:
         return machine.tile_columns / 2 + STREAMED * sqrt(leg.widest)
-    return NEXT + full * CROWDED + FANNED * sqrt(leg.fan) + SPREAD * sqrt(leg.widest)
+    return max(1.0, FANNED * sqrt(leg.fan) + SPREAD * sqrt(sqrt(leg.widest)) - NEXT)
 
 
 def _links(leg: Leg, hops: float, machine: Machine) -> float:
-    """Links of one flow, which is a tree over the area of its copies if there are several."""
-    return MEAN * hops + (leg.copies * (machine.pcus + machine.pmus) / machine.pcus if leg.copies > 1 else 0.0)
+    """Links of a flow for a mean byte; a tree has as many as its copies have places."""
+    if leg.copies > 1:
+        return leg.copies * (machine.pcus + machine.pmus) / machine.pcus
+    return LINKS_STREAMED * hops if leg.streamed else min(LINKS, hops)
 
 
 def _latency(hops: float, machine: Machine) -> int:

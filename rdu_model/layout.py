@@ -17,10 +17,12 @@ from rdu_model.section import Section
 from rdu_model.traffic import Traffic, traffic_of
 from rdu_model.wires import Wire
 
+# How full an edge may be before it is crowded: flows on it, and their bursts, have little left.
+CROWDED = 0.85
 # How often a placement with crowded edges is annealed again, with the flows on these so much heavier.
-AGAIN, HEAVIER = 3, 1.5
+AGAIN, HEAVIER = 5, 1.5
 # Of the steps and of the heat of the first cooling, what later ones have.
-LATER_STEPS, LATER_HEAT = 0.3, 0.1
+LATER_STEPS, LATER_HEAT = 0.25, 0.1
 # A small section needs fewer steps: so many for each unit.
 STEPS_EACH = 4
 
@@ -69,9 +71,9 @@ class _Search:
         return _Found(placing, route(self.traffic.nets, placing.cells.tolist(), self.fabric, machine, rounds))
 
     def price(self, found: _Found) -> tuple[float, float]:
-        """First how far the fullest edge is above what it carries, then bytes times links."""
+        """First how crowded the fullest edge is, then bytes times links."""
         flows = max(found.routes.flows.values(), default=0) / most_routes(self.section.machine)
-        return max(1.0, found.routes.busiest, flows), found.byte_hops
+        return max(CROWDED, found.routes.busiest, flows), found.byte_hops
 
     def best(self) -> tuple[_Found, dict[str, float]]:
         """The best placement, and the bytes times links of it and of those that it is compared with."""
@@ -86,9 +88,9 @@ class _Search:
             cells = anneal(pins, self.board, near, self.seed, int(steps * LATER_STEPS), HEAT * LATER_HEAT)
             found = self.routed(cells)
             best = min(best, found, key=self.price)
-            if self.price(found)[0] <= 1:
+            if self.price(found)[0] <= CROWDED:
                 break
-            crowded = {edge for edge, load in found.routes.load.items() if load > found.routes.capacity}
+            crowded = {edge for edge, load in found.routes.load.items() if load > CROWDED * found.routes.capacity}
             for net, way in enumerate(found.routes.routes):
                 if not crowded.isdisjoint(way.edges):
                     heavier[net] = heavier.get(net, 1.0) * HEAVIER

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from rdu_model.estimate import estimate
 from rdu_model.section import Section
 
 
 def wired(section: Section, placement: str, seed: int) -> Section:
-    """The section with its wires. placement: `estimate` for a formula, `full` for the grid, where seed is a start.
+    """The section with its wires. placement: `estimate` for a formula, `full` for the grid; the seed is for the latter.
 
     Raises UserError and DoesNotFit for what `full` finds no place or no route for.
     """
-    # numpy only where it is needed: it takes longer to load than a section to compile.
     if placement == "full":
+        # numpy takes longer to load than a section to compile.
         from rdu_model.layout import place_and_route
 
         return place_and_route(section, seed)
-    return section
+    return replace(section, wires=estimate(section).wires)
