@@ -114,8 +114,8 @@ def test_overlapping_hides_the_links_of_a_model(model: str, phase: str, members:
     assert apart.calls >= together.calls + 2 * 32
     exposed = [dict(report.overlap_ps)["exposed_network"] for report in (together, apart)]
     if phase == "prefill":
-        # Links that work for milliseconds are seen for a fifth of that at most.
-        assert 5 * exposed[0] < exposed[1]
+        # Links that work for milliseconds are seen for a quarter of that at most.
+        assert 4 * exposed[0] < exposed[1]
     else:
         assert exposed[0] <= exposed[1]
         assert together.time_ps < apart.time_ps
