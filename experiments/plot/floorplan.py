@@ -32,6 +32,7 @@ WIDE_INCHES, NARROW_INCHES = 7.0, 3.4
 # Between tiles, in cells; AGCUs stand in it.
 GAP = 2.6
 LABELS = 8
+LABEL_LETTERS, TITLE_LETTERS = 17, 32
 # Of the colours of loads the lightest are left out: they would not show on white.
 LIGHTEST = 40
 LEGEND_INCHES, BAR_INCHES = 0.135, 0.45
@@ -62,26 +63,36 @@ def _figure(floorplan: Floorplan, *, across: bool) -> Figure:
     panel = (width / 2 if across else width) * (y1 - y0) / (x1 - x0)
     below = LEGEND_INCHES * (1 + -(-len(entries) // columns))
     heights = [panel + 0.2, below] if across else [panel + 0.2, below, panel + 0.2, BAR_INCHES]
-    figure = Figure(figsize=(width, sum(heights) + (0.25 if across else 0.4)), layout="constrained")
+    figure = Figure(figsize=(width, sum(heights) + (0.25 if across else 0.5)), layout="constrained")
     figure.suptitle(title(floorplan, across=across), fontsize=8 if across else 7, x=0.01, ha="left")
     shape = (2, 2) if across else (4, 1)
     axes = figure.subplots(*shape, height_ratios=heights, squeeze=False)
     units, key, mesh, bar = (axes[0, 0], axes[1, 0], axes[0, 1], axes[1, 1]) if across else axes[:, 0]
     draw_units(units, floorplan, colors)
+    draw_mesh(figure, mesh, bar, floorplan)
     key.set_axis_off()
-    key.legend(
+    told = key.legend(
         handles=entries, title="stage: PCUs + PMUs", loc="upper left", ncols=columns, **LEGEND_STYLE, borderaxespad=0
     )
-    draw_mesh(figure, mesh, bar, floorplan)
+    # Panels have their sizes from the grid: what is written in them does not make them smaller.
+    for artist in (told, *units.texts, *mesh.texts):
+        artist.set_in_layout(False)
     return figure
 
 
 def title(floorplan: Floorplan, *, across: bool) -> str:
     """The section, and what it takes."""
     section = floorplan.section
-    what = f"{floorplan.graph} on {section.machine.name}, {floorplan.mode}: section {section.name}"
+    names = short(floorplan.graph, TITLE_LETTERS), short(section.name, TITLE_LETTERS)
+    what = f"{names[0]} on {section.machine.name}, {floorplan.mode}"
     size = f"{section.pcus:,} PCUs and {section.pmus:,} PMUs for {number_of(len(section.groups), 'stage')}"
-    return f"{what}, {size}" if across else f"{what}\n{size}"
+    return f"{what}: section {names[1]}, {size}" if across else f"{what}\nsection {names[1]}\n{size}"
+
+
+def short(name: str, most: int = LABEL_LETTERS) -> str:
+    """A name, or its beginning and its end where it is too long for its place."""
+    end = most // 3
+    return name if len(name) <= most else f"{name[: most - end - 1]}…{name[-end:]}"
 
 
 def colors_of(floorplan: Floorplan) -> Mapping[str, str]:
@@ -191,7 +202,7 @@ def add_labels(axes: Axes, floorplan: Floorplan, colors: Mapping[str, str]) -> N
     taken: list[tuple[float, float, float]] = []
     for name, *_ in floorplan.by_size[:LABELS]:
         x, y = middle(floorplan, [unit.cell for unit in floorplan.units if unit.stage == name])
-        half = 0.5 * len(name) + 0.5
+        half = 0.5 * len(short(name)) + 0.5
         if any(abs(y - other_y) < 2 and abs(x - other_x) < half + other for other_x, other_y, other in taken):
             continue
         taken.append((x, y, half))
@@ -201,7 +212,7 @@ def add_labels(axes: Axes, floorplan: Floorplan, colors: Mapping[str, str]) -> N
             "edgecolor": colors.get(name, OTHERS),
             "linewidth": 0.8,
         }
-        axes.text(x, y, name, fontsize=5.5, ha="center", va="center", color=INK, bbox=box)
+        axes.text(x, y, short(name), fontsize=5.5, ha="center", va="center", color=INK, bbox=box)
 
 
 def middle(floorplan: Floorplan, cells: list[int]) -> tuple[float, float]:
@@ -253,7 +264,7 @@ def legend(floorplan: Floorplan, colors: Mapping[str, str]) -> list[Artist]:
     found: list[Artist] = []
     rest = [(pcus, pmus) for name, pcus, pmus in floorplan.by_size if name not in colors]
     for name, pcus, pmus in floorplan.by_size[: len(colors)]:
-        found.append(Patch(color=colors[name], label=f"{name}: {pcus} + {pmus}"))
+        found.append(Patch(color=colors[name], label=f"{short(name)}: {pcus} + {pmus}"))
     if rest:
         pcus, pmus = (sum(numbers) for numbers in zip(*rest, strict=True))
         found.append(Patch(color=OTHERS, label=f"{len(rest)} others: {pcus} + {pmus}"))

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 from click.testing import CliRunner
+from matplotlib.text import Text
 
 from experiments.cli import cli
 from experiments.floorplan import Floorplan, floorplan_of, records, section_named
 from experiments.picture import drawn_floorplan, in_style
 from patterns.errors import UnknownName
 from patterns.library import workload
+from patterns.read import parse_graph
 from rdu_model import Choices, compile_graph, load_machine
 from rdu_model.compilation import Compilation
 from rdu_model.placement import Routes
@@ -25,6 +27,18 @@ from tests.rdu.placed_in_order import placed_in_order
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.transforms import Bbox
+
+
+OWN = """
+name: own
+extents: {m: 64, n: 64}
+tensors:
+  x: {dims: [m, n], dtype: bf16, role: input}
+  y: {dims: [m, n], dtype: bf16, role: output}
+nodes:
+  NAME: {kind: map, fn: exp, reads: [x]}
+  y: {kind: map, fn: exp, reads: [NAME]}
+"""
 
 
 def placed(graph: str, machine: str, **changes: int) -> Compilation:
@@ -102,6 +116,21 @@ def figures(floorplan: Floorplan) -> list[Figure]:
         for figure in (picture.figure, picture.narrow):
             FigureCanvasAgg(figure).draw()
     return [picture.figure, picture.narrow]
+
+
+def test_long_names_are_shortened_and_leave_the_panels_their_size() -> None:
+    """A longer name changes nothing but the text."""
+    long = "a_stage_whose_name_is_longer_than_any_label"
+    sizes = []
+    for name in ("d", long):
+        text = OWN.replace("NAME", name)
+        made = compile_graph(parse_graph(text), load_machine("unit"), Choices("fused"))
+        compiled = replace(made.sections[0], section=placed_in_order(made.sections[0].section))
+        for figure in figures(floorplan_of(compiled, name, "fused")):
+            sizes.append(figure.axes[0].get_window_extent().width)
+            texts = [text.get_window_extent() for text in figure.findobj(Text) if text.get_text()]
+            assert max(box.x1 for box in texts) <= figure.bbox.width
+    assert sizes[:2] == pytest.approx(sizes[2:], rel=0.02)
 
 
 @pytest.mark.parametrize("section", ["decoder", "embedding"])
