@@ -11,7 +11,7 @@ from patterns.dtypes import dtype_bytes, result_dtype
 from patterns.errors import UnknownName, UserError
 from patterns.graph import Argument, Block, Graph, Node, Role, Tensor
 from patterns.kind import Kind, WrongShape, has, kind_named
-from rdu_model.due import extents_of, name_of, names_of
+from rdu_model.due import extents_of, name_of, names_of, text
 
 Arguments = tuple[tuple[str, Argument], ...]
 
@@ -51,7 +51,7 @@ class Draft:
         names = names_of(f"region {name}: dims", dims)
         if name in self.tensors:
             raise UserError(f"region {name} is declared twice")
-        dtype_bytes(dtype)
+        dtype_bytes(text(f"region {name}: dtype", dtype))
         self.dims(f"region {name}", dict(zip(names, extents_of(f"region {name}", shape, names), strict=True)))
         self.tensors[name] = Tensor(name, names, dtype, role, block)
         return self.tensors[name]
@@ -152,8 +152,10 @@ class Draft:
 
 def _need_sound(wanted: Wanted, kind: Kind) -> None:
     """Raises UserError for a function that the kind does not have, and for arguments of a wrong type."""
+    for what, value in (("fn", wanted.fn), ("along", wanted.along), ("dtype", wanted.dtype)):
+        text(f"{wanted.name}: {what}", value)
     if kind.FUNCTIONS and wanted.fn not in kind.FUNCTIONS:
-        raise UnknownName(f"{wanted.kind} function", str(wanted.fn), kind.FUNCTIONS)
+        raise UnknownName(f"{wanted.kind} function", wanted.fn, kind.FUNCTIONS)
     given = {"kind": wanted.kind, "reads": ["tile"] * len(wanted.reads), **dict(wanted.arguments)}
     given |= {"fn": wanted.fn} if wanted.fn else {}
     given |= {"over": list(wanted.over)} if wanted.over else {}

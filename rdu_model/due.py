@@ -11,12 +11,29 @@ from patterns.errors import UserError
 
 def whole(what: str, value: object, least: int = 1) -> int:
     """A whole number of at least so much; numpy's are too, truth values are not. Raises UserError."""
-    if isinstance(value, bool) or not hasattr(type(value), "__index__"):
+    try:
+        found = index(cast(SupportsIndex, value))
+    except TypeError:
+        found = None
+    if found is None or isinstance(value, bool):
         raise UserError(f"{what}: a whole number is due, found {value!r}")
-    found = index(cast(SupportsIndex, value))
     if found < least:
         raise UserError(f"{what}: at least {least} is due, found {found}")
     return found
+
+
+def text(what: str, value: object) -> str:
+    """Text, which may be empty. Raises UserError."""
+    if not isinstance(value, str):
+        raise UserError(f"{what}: text is due, found {value!r}")
+    return value
+
+
+def truth(what: str, value: object) -> bool:
+    """True or False. Raises UserError."""
+    if not isinstance(value, bool):
+        raise UserError(f"{what}: True or False is due, found {value!r}")
+    return value
 
 
 def name_of(what: str, value: object) -> str:

@@ -28,7 +28,7 @@ from patterns.errors import UserError
 from patterns.graph import Argument
 from patterns.kind import kind_named
 from rdu_model.draft import Arguments, Wanted
-from rdu_model.due import name_of, names_of, new_dims, whole
+from rdu_model.due import name_of, names_of, new_dims, text, truth, whole
 from rdu_model.pipe import ITERATION, SOCKETS, Load, Metapipe, Reorder, Store
 from rdu_model.writing import OpenPipe, Region, Tile, Writing
 
@@ -55,17 +55,20 @@ class Metapipeline:
         self, name: str, dims: str, shape: Sequence[int], dtype: str = "bf16", *, each: bool = False
     ) -> Region:
         """An array to read whose streams may run ahead of their stages. each: another one in every iteration."""
-        return self._at.draft.region(name, dims, shape, dtype, "weight", self._name if each else "")
+        return self._at.draft.region(name, dims, shape, dtype, "weight", self._block(each))
 
     def state_region(
         self, name: str, dims: str, shape: Sequence[int], dtype: str = "bf16", *, each: bool = False
     ) -> Region:
         """An array that stays from run to run, to read and to scatter into: a KV cache. each: one an iteration."""
-        return self._at.draft.region(name, dims, shape, dtype, "state", self._name if each else "")
+        return self._at.draft.region(name, dims, shape, dtype, "state", self._block(each))
 
     def output_region(self, name: str, dims: str, shape: Sequence[int], dtype: str = "bf16") -> Region:
         """An array to write."""
         return self._at.draft.region(name, dims, shape, dtype, "output")
+
+    def _block(self, each: bool) -> str:
+        return self._name if truth("each", each) else ""
 
     @contextmanager
     def metapipe(self, count: int, over: str = "", *, tile: int = 0, drain: bool = False) -> Iterator[None]:
@@ -117,25 +120,25 @@ class Metapipeline:
         *,
         outside: Literal["refuse", "zero"] = "refuse",
         row_par: int | None = None,
-        name: str = "gather",
+        name: str = "",
     ) -> Tile:
         """Rows of a table where an index says, along one of its dims. Of a region only these rows are loaded.
 
-        shape: the tile of a region's table, whole if not given. outside: what an index beyond the table gives.
+        shape: the tile of a region's table; as the metapipes around cut it, if not given. outside: what an index beyond
+        the table gives.
         """
-        at, what = self._at, name
+        at = self._at
+        what = at.name(name, "gather")
         where = at.need_tile(f"{what}: index", index)
         if isinstance(table, Region):
             found = at.need_region(what, table, "input", "weight", "state", "intermediate")
-            extents = tuple(shape) or tuple(at.draft.extents[dim] for dim in found.dims)
-            table = at.load(what, found, extents, row_par, "", where.item)
+            table = at.load_rows(what, found, shape, along, row_par, where.item)
         rows = at.need_tile(what, table)
-        arguments: Arguments = (("outside", outside),) if outside != "refuse" else ()
-        wanted = Wanted("gather", "", (rows.tensor, where.tensor), at.name("", name), (), arguments, along)
-        return at.stage(wanted, (rows, where))
+        arguments: Arguments = (("outside", outside),) if text(f"{what}: outside", outside) != "refuse" else ()
+        return at.stage(Wanted("gather", "", (rows.tensor, where.tensor), what, (), arguments, along), (rows, where))
 
     def scatter(
-        self, into: Region | Tile, index: Tile, rows: Tile, along: str, fn: Change = "set", *, name: str = "scatter"
+        self, into: Region | Tile, index: Tile, rows: Tile, along: str, fn: Change = "set", *, name: str = ""
     ) -> Tile:
         """Write rows where an index says, along a dim: into a copy of a tile, or into a state's region.
 
@@ -143,17 +146,17 @@ class Metapipeline:
         on. fn: what happens to what is there, and to rows with the same index: set (the last one stays), add, max.
         """
         at = self._at
-        where, new = at.need_tile(f"{name}: index", index), at.need_tile(f"{name}: rows", rows)
-        if isinstance(into, Region):
-            found = at.need_region(name, into, "state", "intermediate")
-            extents = tuple(at.draft.extents[dim] for dim in found.dims)
-            target = Tile("", found.name, ())
-            if fn != "set":
-                target = at.load(name, found, extents, None, "", where.item)
+        what = at.name(name, "scatter")
+        where, new = at.need_tile(f"{what}: index", index), at.need_tile(f"{what}: rows", rows)
+        if not isinstance(into, Region):
+            target = at.need_tile(what, into)
+        elif text(f"{what}: fn", fn) == "set":
+            target = Tile("", at.need_region(what, into, "state", "intermediate").name, ())
         else:
-            target = at.need_tile(name, into)
+            found = at.need_region(what, into, "state", "intermediate")
+            target = at.load_rows(what, found, (), along, None, where.item)
         reads = (target.tensor, where.tensor, new.tensor)
-        return at.stage(Wanted("scatter", fn, reads, at.name("", name), along=along), (target, where, new))
+        return at.stage(Wanted("scatter", fn, reads, what, along=along), (target, where, new))
 
     def mat_mul(
         self, a: Tile, b: Tile, *, over: str = "", dims: str = "", dtype: str = "", pcus: int = 0, name: str = ""
@@ -179,7 +182,7 @@ class Metapipeline:
 
     def all_reduce(self, x: Tile, members: int, *, name: str = "") -> Tile:
         """The sum over `members` sockets, through their links."""
-        what = name or "all_reduce"
+        what = self._at.name(name, "all_reduce")
         sockets = self._at.draft.extents.setdefault(SOCKETS, whole(f"{what}: members", members))
         if sockets != members:
             raise UserError(f"{what}: {members} members, elsewhere {sockets}")
@@ -202,22 +205,23 @@ class Metapipeline:
         depth: tiles that it holds, as many as the distance to its last reader asks for if not given. pattern, along,
         arguments: as kinds/buffer.py has them (roll, slice, split, merge); to: the dims that it makes, with extents.
         """
-        at, what = self._at, name or "buffer"
+        at = self._at
+        what = at.name(name, "buffer")
         x = at.need_tile(what, x)
         if depth is not None:
             root = at.roots.get(x.item, x.item)
             depth = whole(f"buffer of {root}: depth", depth)
             if at.depths.setdefault(root, depth) != depth:
                 raise UserError(f"buffer of {root}: depth {depth}, elsewhere {at.depths[root]}")
-        if not order and pattern == "permute":
+        if not text(f"{what}: order", order) and text(f"{what}: pattern", pattern) == "permute":
             return x
         if order:
             arguments["order"] = " ".join(names_of(f"{what}: order", order))
-        if to:
+        if to is not None:
             new = new_dims(what, to)
             at.draft.dims(what, new)
             arguments["to"] = " ".join(new)
-        wanted = Wanted("buffer", pattern, (x.tensor,), at.name(name, "buffer"), (), tuple(arguments.items()), along)
+        wanted = Wanted("buffer", pattern, (x.tensor,), what, (), tuple(arguments.items()), along)
         if len(x.sources) > 1:
             return at.stage(wanted, (x,))
         node = at.draft.node(wanted)
@@ -226,10 +230,11 @@ class Metapipeline:
 
     def concat(self, *tiles: Tile, to: Mapping[str, int], along: str = "", name: str = "") -> Tile:
         """Tiles one after another. along: the dim that all have, or each has a dim of its own; to: what it becomes."""
-        new = new_dims(name or "concat", to)
-        self._at.draft.dims(name or "concat", new)
+        what = self._at.name(name, "concat")
+        new = new_dims(what, to)
+        self._at.draft.dims(what, new)
         return self._stage(
-            "buffer", "concat", tiles, name, "concat", 0, along=along, arguments=(("to", " ".join(new)),)
+            "buffer", "concat", tiles, what, "concat", 0, along=along, arguments=(("to", " ".join(new)),)
         )
 
     def store_tile(self, region: Region, tile: Tile) -> Region:
@@ -252,13 +257,7 @@ class Metapipeline:
         depth: results that the buffer between holds.
         """
         at = self._at
-        first, last = at.need_tile("carry", before), at.need_tile("carry", result)
-        at.need_carried(first, last)
-        slots = whole(f"carry of {first.tensor}: depth", depth)
-        if into is not None:
-            at.draft.store(last.tensor, at.need_region("carry", into, "output").name)
-        at.draft.carried[first.tensor] = last.tensor
-        at.handed.append((first.tensor, last.item, into is not None, slots))
+        at.hand_on(at.need_tile("carry", before), at.need_tile("carry", result), into, depth)
 
     def build(self) -> Metapipe:
         """What was written, frozen; checked for stages that read what is not complete where they read it."""
@@ -279,15 +278,16 @@ class Metapipeline:
         along: str = "",
         arguments: Arguments = (),
     ) -> Tile:
-        at, what = self._at, name or str(otherwise)
+        at = self._at
+        what = at.name(name, text(f"{kind}: fn", otherwise))
         read = tuple(at.need_tile(what, tile) for tile in tiles)
-        if dtype and "dtype" in kind_named(kind).FUNCTIONS.get(fn, ()):
+        if text(f"{what}: dtype", dtype) and "dtype" in kind_named(kind).FUNCTIONS.get(fn, ()):
             arguments, dtype = (*arguments, ("dtype", dtype)), ""
         wanted = Wanted(
             kind,
             fn,
             tuple(tile.tensor for tile in read),
-            at.name(name, str(otherwise)),
+            what,
             names_of(f"{what}: over", over),
             arguments,
             along,

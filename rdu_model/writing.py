@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from patterns.errors import UserError
 from patterns.graph import Tensor
 from rdu_model.draft import Draft, Wanted
-from rdu_model.due import extents_of, whole
+from rdu_model.due import extents_of, text, whole
 from rdu_model.pipe import ITERATION, Carry, Item, Leaf, Load, Metapipe, Pipe, Reorder, Stage, Store, placed
 from rdu_model.written import check_written
 
@@ -92,8 +92,8 @@ class Writing:
         return tile
 
     def name(self, wanted: str, otherwise: str) -> str:
-        """The name that is wanted; else this one, with a number if it is taken."""
-        number, found = 2, wanted or otherwise
+        """The name that is wanted; else this one, with a number if it is taken. Raises UserError."""
+        number, found = 2, text(f"{otherwise}: name", wanted) or otherwise
         while not wanted and found in self.names:
             found, number = f"{otherwise} {number}" if " " in otherwise else f"{otherwise}_{number}", number + 1
         return found
@@ -116,11 +116,23 @@ class Writing:
             newest = self.draft.stale[region.name]
             raise UserError(f"{what}: {newest} has written over it; load_tile what store_tile of {newest} gives")
         for dim, extent in zip(region.dims, extents_of(what, shape, region.dims), strict=True):
-            self.cut(what, dim, extent)
+            if not index or extent < self.draft.extents[dim]:
+                self.cut(what, dim, extent)
         streams = 0 if row_par is None else whole(f"{what}: row_par", row_par)
         load = Load(self.name(name, f"load {region.name}"), region.name, streams, index)
         scatter = self.writers.get(region.name)
         return self.make(load, region.name, *((scatter,) if scatter else ()))
+
+    def load_rows(
+        self, what: str, region: Region, shape: Sequence[int], along: str, row_par: int | None, index: str
+    ) -> Tile:
+        """The rows that an index names; without a shape, as the open pipes cut the other dims. Raises UserError."""
+        if isinstance(shape, tuple) and not shape:
+            cut = self.draft.extents | {
+                pipe.dim: pipe.extent for pipe in self.open if pipe.extent and pipe.dim != along
+            }
+            shape = tuple(cut[dim] for dim in region.dims)
+        return self.load(what, region, shape, row_par, "", index)
 
     def store_rows(self, region: object, tile: Tile) -> Region:
         """Write a scatter's rows to their state, and give the state as it is then. Raises UserError."""
@@ -164,8 +176,8 @@ class Writing:
             raise UserError(f"{what}: {region.name} is {_a(region.role)} region, due is {due} region")
         return region
 
-    def need_carried(self, before: Tile, result: Tile) -> None:
-        """Raises UserError unless the result of one iteration can be what the next one begins with."""
+    def hand_on(self, before: Tile, result: Tile, into: Region | None, depth: int) -> None:
+        """The result of one iteration is what the next one begins with. Raises UserError."""
         first, last = self.draft.tensors[before.tensor], self.draft.tensors[result.tensor]
         if self.iterations < 2 or self.ended:
             raise UserError("carry stands inside `with p.iterations(count)`, of 2 or more")
@@ -180,6 +192,11 @@ class Writing:
                 f"carry: {first.name} is {first.dtype} [{', '.join(first.dims)}], {result.item!r} makes "
                 f"{last.dtype} [{', '.join(last.dims)}]: what is carried keeps its dims and dtype"
             )
+        slots = whole(f"carry of {first.name}: depth", depth)
+        if into is not None:
+            self.draft.store(last.name, self.need_region("carry", into, "output").name)
+        self.draft.carried[first.name] = last.name
+        self.handed.append((first.name, result.item, into is not None, slots))
 
     def cut(self, what: str, dim: str, extent: int) -> None:
         """Find the metapipe that cuts a dim into tiles of that extent. Raises UserError."""
