@@ -75,6 +75,23 @@ def single_buffers(times: Sequence[int], steps: int) -> int:
     return sum(times) + (steps - 1) * max([*pairs, *times])
 
 
+def chain(times: Sequence[Sequence[int]], depths: Sequence[int]) -> int:
+    """A metapipe whose stages take another time in every step: times[stage][step], depths of the buffers between.
+
+    No closed form, but a recurrence: a stage begins a step when it has ended the one before, when the stage before it
+    has ended this one, and when a slot is free because the stage behind it has ended the one `depth` steps before.
+    """
+    ends = [[0] * len(times[0]) for _ in times]
+    for step in range(len(times[0])):
+        for stage, of_steps in enumerate(times):
+            waits = [ends[stage][step - 1]] if step else [0]
+            waits += [ends[stage - 1][step]] if stage else []
+            if stage < len(depths) and step >= depths[stage]:
+                waits.append(ends[stage + 1][step - depths[stage]])
+            ends[stage][step] = max(waits) + of_steps[step]
+    return ends[-1][-1]
+
+
 def skip_edge(times: Sequence[int], steps: int, source: int, reader: int, depth: int) -> int:
     """A metapipe of equal stages whose stage `reader` also reads what `source` made, through `depth` slots.
 

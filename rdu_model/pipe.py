@@ -173,8 +173,16 @@ def steps(pipe: Pipe, size: int) -> int:
 
 
 def trips(path: tuple[Pipe, ...], sizes: Mapping[str, int]) -> int:
-    """How often something inside these pipes happens."""
-    return prod(steps(pipe, sizes[pipe.dim]) for pipe in path)
+    """How often something inside these pipes happens.
+
+    A pipe inside another over the same dim cuts its tiles again, and the last of those may have fewer steps.
+    """
+    if len({pipe.dim for pipe in path}) == len(path):
+        return prod(steps(pipe, sizes[pipe.dim]) for pipe in path)
+    first, inner = path[0], path[1:]
+    full, rest = divmod(sizes[first.dim], first.extent)
+    times = full * trips(inner, {**sizes, first.dim: first.extent}) if full else 0
+    return times + (trips(inner, {**sizes, first.dim: rest}) if rest else 0)
 
 
 @singledispatch

@@ -64,8 +64,8 @@ class Writing:
     def begin(self, pipe: OpenPipe) -> None:
         """Open a pipe. Raises UserError if its steps do not cover its dim, where it says both."""
         if pipe.extent:
-            size = self.draft.extents.get(pipe.dim)
-            if size is None:
+            size = self.size_of(pipe.dim)
+            if not size:
                 raise UserError(f"metapipe over {pipe.dim!r}: tile={pipe.extent} of a dim that no region has")
             if -(-size // pipe.extent) != pipe.count:
                 cover = f"tiles of {pipe.extent} cover {pipe.dim!r} ({size}) in {-(-size // pipe.extent)}"
@@ -200,26 +200,28 @@ class Writing:
 
     def cut(self, what: str, dim: str, extent: int) -> None:
         """Find the metapipe that cuts a dim into tiles of that extent. Raises UserError."""
-        size = self.draft.extents[dim]
-        cutting = next((pipe for pipe in self.open if pipe.dim == dim and pipe.extent), None)
-        if cutting is not None:
-            if cutting.extent != min(extent, size):
-                raise UserError(f"{what}: {extent} of {dim!r}, but its metapipe cuts {cutting.extent}")
-            return
-        if extent >= size:
+        size = self.size_of(dim)
+        cutting = [pipe for pipe in self.open if pipe.dim == dim and pipe.extent]
+        if (extent >= self.draft.extents[dim] and not cutting) or (cutting and extent == size):
             return
         wanted = -(-size // extent)
-        free = [pipe for pipe in reversed(self.open) if not pipe.extent and pipe.dim in ("", dim)]
-        found = next((pipe for pipe in free if pipe.count == wanted), None)
+        inside = self.open[self.open.index(cutting[-1]) + 1 :] if cutting else self.open
+        free = [pipe for pipe in reversed(inside) if not pipe.extent and pipe.dim in ("", dim)]
+        found = next((pipe for pipe in free if pipe.count == wanted and extent < size), None)
         if found is None:
             counts = [pipe.count for pipe in free]
-            have = (
-                f"the metapipes around it that cut nothing yet have {counts}"
-                if counts
-                else "no metapipe around it is free to cut it"
-            )
+            have = "no metapipe around it is free to cut it"
+            if counts:
+                have = f"the metapipes around it that cut nothing yet have {counts}"
+            elif cutting:
+                raise UserError(f"{what}: {extent} of {dim!r}, but its metapipe cuts {size}")
             raise UserError(f"{what}: tiles of {extent} cover {dim!r} ({size}) in {wanted} steps; {have}")
         found.dim, found.extent = dim, extent
+
+    def size_of(self, dim: str) -> int:
+        """Points of a dim in a step of the pipes that are open, 0 for a dim that no region has."""
+        cut = [pipe.extent for pipe in self.open if pipe.dim == dim and pipe.extent]
+        return cut[-1] if cut else self.draft.extents.get(dim, 0)
 
     def close(self) -> None:
         """End the innermost pipe. Raises UserError if it cuts nothing."""

@@ -167,14 +167,16 @@ ADD = (add_map, add_map, add_zip, add_reduce, add_product, add_product, add_orde
 
 
 def add_pipe(d: Draft, deep: int) -> None:
-    """A pipe over a dim that no pipe around it cuts, with a tile that need not divide it."""
-    free = [dim for dim in DIMS if dim not in {pipe.dim for pipe in d.path} and d.sizes[dim] > 1]
+    """A pipe over a dim, or over the tiles that a pipe around it cuts of that dim; its own need not divide them."""
+    cut = {pipe.dim: pipe.tile for pipe in d.path}
+    sizes = {dim: cut.get(dim, size) for dim, size in d.sizes.items()}
+    free = [dim for dim in DIMS if sizes[dim] > 1 and (dim not in cut or d.chance(3))]
     if not free:
         return
     dim = d.random.choice(free)
-    tile = d.random.randint(1, d.sizes[dim] - 1)
+    tile = d.random.randint(1, sizes[dim] - 1)
     around = d.path
-    with d.p.metapipe(steps_of(d.sizes[dim], tile), over=dim, drain=d.chance(4)):
+    with d.p.metapipe(steps_of(sizes[dim], tile), over=dim, tile=tile if dim in cut else 0, drain=d.chance(4)):
         d.path = (*around, Pipe(dim, tile, d.number))
         d.load((dim, *set(d.some_dims(0, 2)) - {dim}))
         add_items(d, deep - 1)

@@ -128,6 +128,33 @@ def test_buffers_absorb_times_that_vary_between_steps() -> None:
     assert by_depth == {1: rows * 32, 2: rows * 20, 3: rows * 16, 4: rows * 16}
 
 
+@given(
+    st.integers(1, 40),
+    st.integers(1, 12),
+    st.integers(1, 5),
+    st.lists(st.tuples(st.integers(1, 4), st.integers(1, 4)), min_size=1, max_size=5),
+)
+def test_stages_whose_time_varies_follow_the_recurrence(
+    size: int, outer: int, inner: int, stages: list[tuple[int, int]]
+) -> None:
+    # Tiles of `outer` points, cut again into `inner`: the last step of either is smaller, and the last of the outer
+    # pipe has fewer inner ones. A point is 36 elements; a stage has so many PCUs, and so many slots behind it.
+    outer, inner = min(outer, size), min(inner, outer, size)
+    p = Metapipeline("ragged")
+    x, y = p.input_region("x", "m e", (size, 36), "fp8"), p.output_region("y", "m e", (size, 36), "fp8")
+    with p.metapipe(-(-size // outer), over="m", tile=outer), p.metapipe(-(-outer // inner), over="m", tile=inner):
+        made = p.load_tile(x, (inner, 36))
+        for pcus, depth in stages:
+            made = p.buffer(p.map("neg", made, pcus=pcus), depth=depth)
+        p.store_tile(y, p.map("neg", made, pcus=4))
+    tiles = [min(outer, size - start) for start in range(0, size, outer)]
+    points = [min(inner, tile - at) for tile in tiles for at in range(0, tile, inner)]
+    times = [[1] * len(points)]
+    times += [[-(-36 * n // pcus) for n in points] for pcus, _ in [*stages, (4, 2)]]
+    depths = [2, *(depth for _, depth in stages)]
+    assert simulate_metapipe(p.build(), FAST).total_cycles == closed_forms.chain(times, depths) + 1
+
+
 @pytest.mark.parametrize("depth", [2, 3, 8, 16])
 def test_no_buffer_helps_a_stage_that_is_always_slower(depth: int) -> None:
     assert cycles_of(chain((5, 9, 4), 16, (depth,) * 3)) == closed_forms.metapipe((5, 9, 4), 16)

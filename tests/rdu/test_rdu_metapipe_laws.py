@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from math import prod
 from random import Random
 
 import numpy as np
@@ -17,7 +16,7 @@ from patterns.pipeline.bounds import lower_bound
 from patterns.pipeline.simulate import simulate
 from rdu_model import execute_metapipe, load_machine, lower_metapipe, simulate_metapipe
 from rdu_model.flow import take_apart
-from rdu_model.pipe import Load, Metapipe, Pipe, Stage, Store, placed, steps
+from rdu_model.pipe import Load, Metapipe, Pipe, Stage, Store, placed, trips
 from tests.rdu.pipelines import FAST, ROOMY
 from tests.rdu.random_metapipes import random_metapipe
 
@@ -54,7 +53,7 @@ def test_a_simulation_is_exact_repeatable_and_within_its_bounds(seed: int) -> No
 
 def repeats(metapipe: Metapipe, path: tuple[Pipe, ...], dims: tuple[str, ...]) -> int:
     """How often the same tile is handled: in each step of the pipes over other dims."""
-    return prod(steps(pipe, metapipe.sizes[pipe.dim]) for pipe in path if pipe.dim not in dims)
+    return trips(tuple(pipe for pipe in path if pipe.dim not in dims), metapipe.sizes)
 
 
 @settings(max_examples=40)
