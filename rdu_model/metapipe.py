@@ -13,9 +13,9 @@
     pipeline = p.build()
 
 Dims have names. A metapipe cuts the dim along which a tile loaded in it is smaller than its region; a tile that reaches
-over the end of its region is smaller in the last step. A pipe inside another may cut its tiles again. What a stage makes may be read after its metapipe: it is whole
-then, and what the stage adds up is complete. Every name is unique; without one, a stage is named after what it does.
-Every method raises UserError for what cannot be.
+over the end of its region is smaller in the last step. A pipe inside another may cut its tiles again. What a stage
+makes may be read after its metapipe: it is whole then, and what the stage adds up is complete. Every name is unique;
+without one, a stage is named after what it does. Every method raises UserError for what cannot be.
 """
 
 from __future__ import annotations
