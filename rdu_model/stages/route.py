@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from patterns.pipeline.simulate import simulate
 from rdu_model.compilation import Compilation, Compiled
 from rdu_model.compile_stage import NOT_PLACED, Cell, Rows, Shown, title
+from rdu_model.emit import emit
+from rdu_model.estimate import Estimate, estimate
 from rdu_model.fabric import Edge, Fabric
 from rdu_model.placement import Placed, Routes
 from rdu_model.section import Section
-from rdu_model.wiring import wired
+from rdu_model.wires import Wire
 
 RANK = 7
 PLACED = True
@@ -35,32 +38,23 @@ def show(compilation: Compilation, chosen: tuple[Compiled, ...]) -> tuple[Shown,
 
 
 def _ways(section: Section, placed: Placed) -> Iterator[Shown]:
-    estimated = wired(replace(section, placed=None, wires={}), "estimate", 0)
-    rows = tuple(_row(section, estimated, placed.routes, buffer.link.name) for buffer in section.buffers)
-    headings = (
-        "tiles of",
-        "flows",
-        "links",
-        "hops",
-        "estimated",
-        "latency",
-        "estimated",
-        "in\nB/cycle",
-        "out\nB/cycle",
-    )
+    guess = estimate(replace(section, placed=None, wires={}))
+    rows = tuple(_row(section, guess, placed.routes, buffer.link.name) for buffer in section.buffers)
+    ways = ("hops", "estimated", "latency", "estimated")
     if rows:
-        yield Rows(headings, rows)
-    yield _summary(placed)
+        yield Rows(("tiles of", "flows", "links", *ways, "in\nB/cycle", "out\nB/cycle"), rows)
+    yield _mesh(placed)
+    yield _beside(section, placed, guess)
     if placed.routes.load:
         yield _loads(placed.routes)
         yield f"The {min(MOST_EDGES, len(placed.routes.load))} busiest links of the mesh:"
         yield _busiest(placed)
 
 
-def _row(section: Section, estimated: Section, routes: Routes, link: str) -> tuple[Cell, ...]:
-    wire, guess = section.wire(link), estimated.wire(link)
+def _row(section: Section, guess: Estimate, routes: Routes, link: str) -> tuple[Cell, ...]:
+    wire, guessed = section.wire(link), guess.wires.get(link, Wire())
     flows = sum(route.link == link for route in routes.routes)
-    ways = wire.hops, guess.hops, wire.latency_cycles, guess.latency_cycles
+    ways = wire.hops, guessed.hops, wire.latency_cycles, guessed.latency_cycles
     least = min((pace for pace in wire.read_bytes_per_cycle if pace), default=0.0)
     return link, flows, len(routes.trees.get(link, ())), *ways, _pace(wire.bytes_per_cycle), _pace(least)
 
@@ -69,13 +63,28 @@ def _pace(bytes_per_cycle: float) -> str | None:
     return f"{bytes_per_cycle:,.1f}" if bytes_per_cycle else None
 
 
-def _summary(placed: Placed) -> str:
+def _mesh(placed: Placed) -> str:
     routes = placed.routes
-    told = [f"{len(routes.routes):,} flows on {len(routes.load):,} links of the mesh"]
-    told.append(f"the busiest carries {routes.busiest:.1%} of its {routes.capacity:,} B/cycle")
+    told = [f"{len(routes.routes):,} flows on {len(routes.load):,} links of the mesh, {routes.capacity:,} B/cycle each"]
     if placed.byte_hops:
         told.append("bytes x hops in a cycle: " + ", ".join(f"{how} {n:,.0f}" for how, n in placed.byte_hops.items()))
     return "; ".join(told)
+
+
+def _beside(section: Section, placed: Placed, guess: Estimate) -> Rows:
+    """What was placed and routed beside the estimate: the time of the section, and what is on the mesh."""
+    routes = placed.routes
+    moved = sum(route.bytes_per_cycle * len(route.edges) for route in routes.routes)
+    estimated = replace(section, placed=None, wires=guess.wires)
+    cycles = [simulate(emit(one), spans=False).total_cycles for one in (section, estimated)]
+    return Rows(
+        ("", "placed", "estimated"),
+        (
+            ("cycles of a call", *cycles),
+            ("busiest link", routes.busiest, guess.busiest),
+            ("bytes x hops in a cycle", round(moved), round(guess.byte_hops)),
+        ),
+    )
 
 
 def _loads(routes: Routes) -> Rows:
