@@ -125,7 +125,11 @@ def _or_several(piece: Piece, machine: Machine, call_cycles: int, whole: Part) -
     # Several need another call at least, and never less than their bytes and their work.
     if len(piece.nodes) == 1 or whole.cycles - least <= call_cycles:
         return one
-    parts = _cut(piece, machine, call_cycles, several=True)
+    try:
+        parts = _cut(piece, machine, call_cycles, several=True)
+    except DoesNotFit:
+        # Alone a stage may be given so many units that something else runs out.
+        return one
     took, alone = parts_cycles(parts, call_cycles), parts_cycles((whole,), call_cycles)
     if took > (1 - WORTH) * alone:
         return one
