@@ -17,9 +17,8 @@ from patterns.evaluate import evaluate, random_arrays
 from patterns.execute import execute
 from patterns.graph import Graph, Node
 from patterns.read import parse_graph
-from rdu_model import Choices, compile_graph, load_machine, lower
+from rdu_model import Choices, compile_graph, load_machine, lower, ports
 from rdu_model import cutting as cutting_module
-from rdu_model import ports
 from rdu_model.calls import make, section_cycles
 from rdu_model.cutting import parts_cycles
 from rdu_model.machine import Machine
@@ -128,15 +127,16 @@ WANTING = {
     "PCUs": {"pcus": "3"},
     "PMUs": {"pmus": "8"},
     "AGCU streams": {"agcus": "1", "agcu_streams": "4"},
-    "places for flows on mesh links": {},
+    ports.ROUTES: {"pcus": "12", "pmus": "40", "pmu_bytes_per_cycle": "64 B/cycle"},
 }
 
 
 @pytest.mark.parametrize("resource", WANTING)
 def test_whatever_runs_out_cuts_and_is_named(resource: str, monkeypatch: pytest.MonkeyPatch) -> None:
     graph, machine = random_chain(Random(5), 9), load_machine("unit", WANTING[resource])
-    if not WANTING[resource]:
-        monkeypatch.setattr(ports, "mesh_room", lambda machine: 400)
+    if resource == ports.ROUTES:
+        # A mesh of one flow a link would do in a section of a thousand units: links grow with the units.
+        monkeypatch.setattr(ports, "mesh_room", lambda machine: 20)
     compilation = compile_graph(graph, machine, Choices("fused"))
     assert len(compilation.sections) > 1
     assert any(resource in refusal.reason for refusal in compilation.refusals)
