@@ -250,14 +250,15 @@ class Metapipeline:
         at.place(Store(f"store {to.name}", to.name, tile.item))
         return to
 
-    def carry(self, before: Tile, result: Tile, into: Region | None = None, *, depth: int = 2) -> None:
+    def carry(self, before: Region | Tile, result: Tile, into: Region | None = None, *, depth: int = 2) -> None:
         """From the second iteration on, `before` is what `result` was in the one before. into: where the last leaves.
 
-        before: a tile of an input; it is loaded for the first iteration only, and so are others of its region.
+        before: an input, or a tile of it; its tiles are loaded for the first iteration only.
         depth: results that the buffer between holds.
         """
         at = self._at
-        at.hand_on(at.need_tile("carry", before), at.need_tile("carry", result), into, depth)
+        region = before if isinstance(before, Region) else at.draft.tensors[at.need_tile("carry", before).tensor]
+        at.hand_on(at.need_region("carry", region, "input", "weight"), at.need_tile("carry", result), into, depth)
 
     def build(self) -> Metapipe:
         """What was written, frozen; checked for stages that read what is not complete where they read it."""

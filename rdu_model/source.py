@@ -12,7 +12,7 @@ from patterns.graph import Node, Tensor
 from patterns.kind import WrongShape, has, kind_of
 from patterns.moves import MOVES
 from rdu_model.alone import alone
-from rdu_model.pipe import ITERATION, Item, Load, Metapipe, Pipe, Reorder, Stage, Store, placed, steps
+from rdu_model.pipe import ITERATION, Item, Load, Metapipe, Pipe, Reorder, Stage, Store, steps
 
 _REGIONS = {"input": "input_region", "weight": "weight_region", "state": "state_region", "output": "output_region"}
 # Arguments that inference adds, or that the language has its own words for.
@@ -76,11 +76,10 @@ class _Source:
 
     def carries(self) -> Iterator[str]:
         """What iterations hand on."""
-        loads = {found.leaf.tensor: found.name for found in placed(self.metapipe.body) if isinstance(found.leaf, Load)}
         for carry in self.metapipe.carries:
             into = f", into={self.regions[carry.tensor]}" if carry.stored else ""
             depth = f", depth={carry.slots}" if carry.slots != 2 else ""
-            before = self.tiles[loads[carry.name.removeprefix("carry ")]]
+            before = self.regions[carry.name.removeprefix("carry ")]
             yield f"p.carry({before}, {self.tiles[carry.source]}{into}{depth})"
 
     def item(self, item: Item, cut: dict[str, int]) -> Iterator[str]:

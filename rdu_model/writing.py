@@ -176,13 +176,11 @@ class Writing:
             raise UserError(f"{what}: {region.name} is {_a(region.role)} region, due is {due} region")
         return region
 
-    def hand_on(self, before: Tile, result: Tile, into: Region | None, depth: int) -> None:
+    def hand_on(self, first: Region, result: Tile, into: Region | None, depth: int) -> None:
         """The result of one iteration is what the next one begins with. Raises UserError."""
-        first, last = self.draft.tensors[before.tensor], self.draft.tensors[result.tensor]
+        last = self.draft.tensors[result.tensor]
         if self.iterations < 2 or self.ended:
             raise UserError("carry stands inside `with p.iterations(count)`, of 2 or more")
-        if before.item not in self.loads or first.role not in ("input", "weight"):
-            raise UserError(f"carry: {before.item!r} loads no input and no weight")
         if not self.within[result.item]:
             raise UserError(f"carry: {result.item!r} is not made inside the iterations")
         if first.name in self.draft.carried:
@@ -261,6 +259,8 @@ class Writing:
             for found in everything
             if isinstance(found.leaf, Stage) and any(loads.intersection(sources) for sources in found.leaf.sources)
         ]
+        if not readers:
+            raise UserError(f"carry: no stage reads a tile of {region}")
         result = self.draft.carried[region]
         return Carry(f"carry {region}", self.draft.stored.get(result, result), maker, tuple(readers), stored, slots)
 

@@ -129,6 +129,15 @@ def carry_outside_iterations() -> object:
 
 
 @case
+def carry_that_nobody_reads() -> object:
+    p = Metapipeline("p")
+    x, other = p.input_region("x", "n", (8,)), p.input_region("other", "n", (8,))
+    with p.iterations(2):
+        p.carry(x, p.map("neg", p.load_tile(other, (8,))))
+    return p.build()
+
+
+@case
 def iterations_inside_a_metapipe() -> object:
     p, _, _, _ = start()
     with p.metapipe(2), p.iterations(3):

@@ -164,8 +164,8 @@ def test_iterations_of_a_loop_follow_one_another_through_what_they_carry() -> No
 
 
 def test_what_iterations_hand_on_is_loaded_by_the_first_of_them() -> None:
-    # A prefill, whose tokens are cut inside each of 32 decoders: the stream comes from memory once.
-    graph = workload("llama-3.1-8b", overrides={"seq": "512", "context": "512"})
+    # A short prefill, whose tokens are cut inside each of 32 decoders: the stream comes from memory once.
+    graph = workload("llama-3.1-8b", overrides={"seq": "64", "context": "512"})
     section = compile_graph(graph, load_machine("sn40l"), Choices(mode="looped")).sections[1].section
     carried = {carry.name.removeprefix("carry ") for carry in section.flow.metapipe.carries}
     loads = [found for found in section.flow.leaves.values() if getattr(found.leaf, "tensor", "") in carried]

@@ -102,6 +102,18 @@ def test_what_comes_back_takes_as_long_and_computes_the_same(name: str) -> None:
         np.testing.assert_allclose(execute_metapipe(small, arrays)[output], array, atol=1e-9)
 
 
+def test_a_looped_prefill_comes_back_with_what_it_hands_on() -> None:
+    graph = workload("llama-3.1-8b", overrides={"seq": "64", "context": "512"})
+    _, decoder, _ = (one.section for one in compile_graph(graph, SN40L, Choices(mode="looped")).sections)
+    metapipe = decoder.flow.metapipe
+    assert len(metapipe.carries) == 2
+    again = built(metapipe)
+    assert alone(again) == alone(metapipe)
+    assert (
+        simulate_metapipe(again, SN40L, spans=False).total_cycles == simulate(emit(decoder), spans=False).total_cycles
+    )
+
+
 def compiled_small(name: str) -> Iterator[Metapipe]:
     """The same graph with extents that numpy is quick with, and that no tile divides."""
     graph = workload(name)
