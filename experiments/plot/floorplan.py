@@ -127,8 +127,8 @@ def prepare(axes: Axes, floorplan: Floorplan, heading: str) -> None:
             box = (x - 0.75, y - 0.75), fabric.tile_columns + 0.5, fabric.tile_rows + 0.5
             axes.add_patch(Rectangle(*box, fill=False, edgecolor="#717581", linewidth=0.6))
             name = f"tile {fabric.tile_of(cell)}"
-            halo = {"facecolor": "white", "edgecolor": "none", "pad": 0.3}
-            axes.text(x - 0.7, y - 0.85, name, fontsize=5.5, color="#717581", va="bottom", bbox=halo)
+            halo = {"facecolor": "white", "edgecolor": "none", "pad": 0.0}
+            axes.text(x - 0.7, y - 1.0, name, fontsize=5.5, color="#717581", va="bottom", bbox=halo)
 
 
 def draw_units(axes: Axes, floorplan: Floorplan, colors: Mapping[str, str]) -> None:

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from time import process_time
 
 import pytest
 from click.testing import CliRunner
@@ -62,6 +63,14 @@ def test_members_share_the_work() -> None:
     options = ("llama-3.2-1b", "--context", "256", "--rdu", "sn40l", "--stage", "metapipe", "decoder")
     assert "ALL_REDUCE(" not in printed(*options)
     assert "ALL_REDUCE(" in printed(*options, "--members", "4")
+
+
+def test_a_llama_is_placed_and_listed_in_seconds() -> None:
+    began = process_time()
+    text = printed("llama-3.1-8b", "--rdu", "sn40l", "--stage", "listing")
+    # It takes three to four; other work on the machine counts for little in process time.
+    assert process_time() - began < 15
+    assert all(f"section {name}:" in text for name in ("embedding", "decoder", "head"))
 
 
 def test_it_is_the_same_in_a_pipe_and_from_another_folder(tmp_path: Path) -> None:
