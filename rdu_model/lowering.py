@@ -40,7 +40,7 @@ def lower(
     Raises UnknownName for a name that there is none of, DoesNotFit for what is too large, UserError for 0 sockets.
     """
     choices = Choices(mode, orchestration, placement, collectives, seed)
-    return _plan(compile_graph(graph, machine, choices, members), graph, machine, members, mode, orchestration)
+    return plan_of(compile_graph(graph, machine, choices, members), graph, machine, members, mode, orchestration)
 
 
 def lower_metapipe(
@@ -57,11 +57,12 @@ def lower_metapipe(
     """
     compiled = compile_metapipe(metapipe, machine, placement, seed)
     members = compiled.sections[0].section.members
-    plan = _plan(compiled, metapipe.graph, machine, members, "metapipe", orchestration)
+    plan = plan_of(compiled, metapipe.graph, machine, members, "metapipe", orchestration)
     return replace(plan, warnings=plan.warnings + tuple(found.text for found in shallow_buffers(metapipe, machine)))
 
 
-def _plan(compiled: Compilation, graph: Graph, machine: Machine, members: int, mode: str, orchestration: str) -> Plan:
+def plan_of(compiled: Compilation, graph: Graph, machine: Machine, members: int, mode: str, orchestration: str) -> Plan:
+    """A compilation as calls of a machine; the sections' own machines say what their stages and streams cost."""
     return Plan(
         machine.name,
         "rdu",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from experiments.survey import Record, Survey
@@ -10,22 +11,24 @@ from experiments.survey import Record, Survey
 if TYPE_CHECKING:
     from experiments.compare import Outcome
     from experiments.sides import Family
+    from patterns.report import Report
 
-MODELS = ("llama-3.1-8b", "llama-3.1-70b")
+# By model the numbers of members: of the larger, the HBM of fewer does not hold the weights.
+MODELS = {"llama-3.1-8b": (1, 2, 4, 8, 16), "llama-3.1-70b": (4, 8, 16)}
 PHASES = ("decode", "prefill")
 CONTEXT = 4096
-MEMBERS = (1, 2, 4, 8, 16)
 NODE_GPUS = 8
 # What the sentence is about.
 MODEL, AMONG = "llama-3.1-8b", 8
-# The same sockets with links that cost nothing: what is missing then is what the links cost.
+MACHINE = "sn40l"
+# The same sections with links that cost nothing: what is missing then is what the links cost.
 FREE_LINKS = (
-    ("rdu.link_bytes_per_s", "1000 PB/s"),
-    ("rdu.link_latency_ps", "0 s"),
-    ("rdu.node_link_bytes_per_s", "1000 PB/s"),
-    ("rdu.node_link_latency_ps", "0 s"),
+    ("link_bytes_per_s", "1000 PB/s"),
+    ("link_latency_ps", "0 s"),
+    ("node_link_bytes_per_s", "1000 PB/s"),
+    ("node_link_latency_ps", "0 s"),
 )
-STAGES, CALLS, LOOPED, KERNELS = "stages, fused", "calls, fused", "stages, looped", "kernels"
+STAGES, CALLS, LOOPED, KERNELS = "stages, fused", "calls, fused", "stages, looped", "kernels of GPUs"
 # Only sums that are stages let all layers be one call, which matters where layers are short.
 WAYS = {"decode": ((STAGES, "fused"), (LOOPED, "looped")), "prefill": ((STAGES, "fused"),)}
 
@@ -38,9 +41,9 @@ def records() -> list[Record]:
     """
     return [
         row
-        for model in MODELS
+        for model, counts in MODELS.items()
         for phase in PHASES
-        for members in MEMBERS
+        for members in counts
         for row in (*on_sockets(model, phase, members), *on_gpus(model, phase, members))
     ]
 
@@ -49,32 +52,58 @@ def on_sockets(model: str, phase: str, members: int) -> list[Record]:
     """The rows of so many RDU sockets."""
     rows = []
     for way, mode in WAYS[phase]:
-        linked = run(model, phase, members, "rdu", mode)
-        free = run(model, phase, members, "rdu", mode, settings=FREE_LINKS) if members > 1 else linked
-        if linked and free:
-            saved_ps = max(0, linked.report.time_ps - free.report.time_ps)
-            more_bytes = dict(linked.report.bytes)["hbm"] - dict(free.report.bytes)["hbm"]
-            rows.append(record(linked, model, phase, way, saved_ps, more_bytes))
+        found = with_links_and_without(model, phase, members, mode)
+        if found:
+            linked, free = found
+            more_bytes = dict(linked.bytes)["hbm"] - dict(free.bytes)["hbm"]
+            rows.append(record(linked, model, phase, way, linked.time_ps - free.time_ps, more_bytes))
     apart = run(model, phase, members, "rdu", "fused", collectives="separate") if members > 1 else None
-    return [*rows, *([record(apart, model, phase, CALLS, *of_calls(apart))] if apart else [])]
+    return [*rows, *([record(apart.report, model, phase, CALLS, *of_calls(apart))] if apart else [])]
+
+
+def with_links_and_without(model: str, phase: str, members: int, mode: str) -> tuple[Report, Report] | None:
+    """A run of the same sections twice, the second time over links that cost nothing; None if there is no room."""
+    from patterns.errors import DoesNotFit
+    from patterns.library import workload
+    from patterns.run import run_plan
+    from patterns.summarize import summarize
+    from rdu_model import load_machine
+    from rdu_model.compilation import Choices, compile_graph
+    from rdu_model.lowering import plan_of
+
+    graph, machine = workload(model, phase, context=CONTEXT, members=members), load_machine(MACHINE)
+    try:
+        compiled = compile_graph(graph, machine, Choices(mode), members)
+    except DoesNotFit:
+        return None
+    free = load_machine(MACHINE, dict(FREE_LINKS))
+    unlinked = replace(
+        compiled,
+        sections=tuple(replace(one, section=replace(one.section, machine=free)) for one in compiled.sections),
+    )
+    plans = ((compiled, machine), (unlinked, free))
+    linked, without = (
+        summarize(run_plan(plan_of(sections, graph, on, members, mode, "hardware"))) for sections, on in plans
+    )
+    return linked, without
 
 
 def on_gpus(model: str, phase: str, members: int) -> list[Record]:
     """The row of so many GPUs, if a node has them."""
     tuned = run(model, phase, members, "gpu", "library", launch="graph") if members <= NODE_GPUS else None
-    return [record(tuned, model, phase, KERNELS, *of_calls(tuned))] if tuned else []
+    return [record(tuned.report, model, phase, KERNELS, *of_calls(tuned))] if tuned else []
 
 
 def run(model: str, phase: str, members: int, family: Family, mode: str, **more: Any) -> Outcome | None:
     """One side in one mode; None if there is no room."""
     from experiments.compare import read_graph, run_side
-    from experiments.request import GPU, RDU, Request
+    from experiments.request import GPU, Request
     from experiments.settings import settle
     from experiments.sides import side_on
     from patterns.errors import DoesNotFit
 
     asked = Request(model, phase, context=CONTEXT, **more)
-    side = side_on(asked, (family,), RDU if family == "rdu" else GPU, mode, members)
+    side = side_on(asked, (family,), MACHINE if family == "rdu" else GPU, mode, members)
     settings = settle(asked, (side,))
     try:
         (outcome,) = run_side(read_graph(asked, members, settings), side, settings)
@@ -91,9 +120,8 @@ def of_calls(outcome: Outcome) -> tuple[int, int]:
     return time_ps, plan.members * sum(dict(call.traffic).get("hbm", 0) * call.count for call, _ in summing)
 
 
-def record(outcome: Outcome, model: str, phase: str, way: str, sums_ps: int, sums_bytes: int) -> Record:
+def record(report: Report, model: str, phase: str, way: str, sums_ps: int, sums_bytes: int) -> Record:
     """A row of the table."""
-    report = outcome.report
     return {
         "model": model,
         "phase": phase,
@@ -161,5 +189,6 @@ STUDY = Survey(
     question="What do sums over sockets cost where they overlap with loading weights and computing, and where not?",
     records=records,
     finding=finding,
+    figures=("sums_over_members",),
     keys=5,
 )
