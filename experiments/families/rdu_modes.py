@@ -61,10 +61,7 @@ def calls_ratio(figure: Figure, machine: Machine) -> float:
 def calls_words(figure: Figure, machine: Machine) -> str:
     """What the ratio of calls is made of."""
     slower, faster = _calls(figure, machine)
-    return (
-        f"{slower:,} calls over {faster:,}. Our operators are as the graph's nodes make them, and a layer of"
-        f" {figure.text('model')} is one section; the published run does not tell how many sections a fused layer had."
-    )
+    return f"{slower:,} calls over {faster:,}. How many sections the published run had is not told."
 
 
 def _calls(figure: Figure, machine: Machine) -> tuple[int, int]:
