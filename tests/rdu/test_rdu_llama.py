@@ -74,7 +74,7 @@ def test_fewer_calls_and_the_agcus_make_it_faster() -> None:
         )
     ]
     assert times == sorted(times)
-    assert times[-1] > 10 * times[0]
+    assert times[-1] > 5 * times[0]
 
 
 def test_eight_sockets_beside_the_published_figures() -> None:
