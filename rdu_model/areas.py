@@ -68,7 +68,10 @@ def numbers_text(numbers: Iterable[int]) -> str:
 
 
 def owner(section: Section, item: str) -> str:
-    """The stage that an item belongs to: itself, the one that carries it on, or the first that reads what it brings."""
+    """The stage that an item belongs to: itself, the one that carries it on, or the first that reads what it brings.
+
+    What is only stored again belongs to its store.
+    """
     for carry in section.flow.metapipe.carries:
         if carry.name == item:
             return carry.source
