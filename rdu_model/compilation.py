@@ -8,8 +8,11 @@ from dataclasses import dataclass, field, replace
 from patterns.errors import UnknownName
 from patterns.graph import Block, Graph
 from patterns.plan import Refusal
+from patterns.units import PS_PER_S
 from rdu_model.cache import made
 from rdu_model.calls import Made
+from rdu_model.cut_written import cut_written
+from rdu_model.cutting import Part
 from rdu_model.fit import check_memory, check_sockets, check_stages, check_streams
 from rdu_model.homes import Homes
 from rdu_model.machine import Machine
@@ -18,7 +21,7 @@ from rdu_model.pipe import SOCKETS, Metapipe
 from rdu_model.section import Section
 from rdu_model.sections import Piece, spread_out
 from rdu_model.separate import apart
-from rdu_model.shortage import Shortage, Stop, refuse
+from rdu_model.shortage import Stop, refuse
 from rdu_model.spill import Home, as_homes, find_homes
 from rdu_model.wiring import wired
 from rdu_model.written import check_written
@@ -99,7 +102,7 @@ def _all_sections(
     graph: Graph, machine: Machine, choices: Choices, members: int, homes: Homes
 ) -> tuple[tuple[Compiled, ...], tuple[Refusal, ...]]:
     """The sections of all calls, with tensors where `homes` says, and what could not be."""
-    call_cycles = -(-call_ps(launch_cost(machine, choices.orchestration)) * machine.clock_hz // 10**12)
+    call_cycles = _call_cycles(machine, choices)
     intended = mode_named(choices.mode).calls(graph)
     if choices.collectives == "separate":
         intended = tuple(part for one in intended for part in apart(one))
@@ -115,25 +118,45 @@ def _all_sections(
     return tuple(sections), tuple(refusals)
 
 
-def compile_metapipe(metapipe: Metapipe, machine: Machine, placement: str = "estimate", seed: int = 0) -> Compilation:
+def compile_metapipe(
+    metapipe: Metapipe,
+    machine: Machine,
+    placement: str = "estimate",
+    seed: int = 0,
+    orchestration: str = "hardware",
+) -> Compilation:
     """A metapipe as it is written, on as many sockets as its all_reduces sum over; see Choices for the others.
 
+    One of a single iteration that no section holds is cut between its stages.
     Raises DoesNotFit, UnknownName, UserError.
     """
-    choices = Choices(placement=placement, seed=seed)
+    choices = Choices(orchestration=orchestration, placement=placement, seed=seed)
     check_written(metapipe)
     members = metapipe.graph.sizes.get(SOCKETS, 1)
     check_sockets(machine, members)
     check_stages(metapipe, machine)
     check_streams(metapipe, machine)
     check_memory(metapipe.graph, machine, members)
-    section = spread_out(metapipe, machine, members)
-    if isinstance(section, Shortage):
-        raise refuse(metapipe.graph, section, f"in metapipe {metapipe.name!r} on {machine.name}")
-    section = wired(section, choices.placement, choices.seed)
-    sections = (Compiled(metapipe.of_block, section, "written as one metapipe"),)
+    found = _written(metapipe, machine, members, _call_cycles(machine, choices))
+    one = Intended(metapipe.of_block, metapipe.nodes, 1, "written as one metapipe")
+    parts = (replace(part, section=wired(part.section, choices.placement, choices.seed)) for part in found.parts)
+    sections = tuple(_compiled(one, replace(found, parts=tuple(parts)), cached=False))
     homes = find_homes(metapipe.graph, machine, sections)
-    return Compilation(_at_home(sections, as_homes(homes, machine)), homes=homes)
+    return Compilation(_at_home(sections, as_homes(homes, machine)), tuple(_refusals(one, found)), homes)
+
+
+def _written(metapipe: Metapipe, machine: Machine, members: int, call_cycles: int) -> Made:
+    section = spread_out(metapipe, machine, members)
+    if isinstance(section, Section):
+        return Made((Part(section, 0),), 1)
+    if metapipe.iterations > 1 or len(metapipe.nodes) == 1:
+        raise refuse(metapipe.graph, section, f"in metapipe {metapipe.name!r} on {machine.name}")
+    return Made(cut_written(metapipe, machine, members, call_cycles), 1, lack=section)
+
+
+def _call_cycles(machine: Machine, choices: Choices) -> int:
+    """What one more call costs."""
+    return -(-call_ps(launch_cost(machine, choices.orchestration)) * machine.clock_hz // PS_PER_S)
 
 
 def _at_home(sections: tuple[Compiled, ...], homes: Homes) -> tuple[Compiled, ...]:

@@ -42,18 +42,17 @@ def check_memory(graph: Graph, machine: Machine, members: int) -> None:
 
 
 def check_stages(metapipe: Metapipe, machine: Machine) -> None:
-    """Raises DoesNotFit for a metapipe that asks for more PCUs than stages may have, naming its largest stage."""
-    asked = {found.name: found.leaf.pcus for found in placed(metapipe.body) if isinstance(found.leaf, Stage)}
-    needed, available = sum(asked.values()), usable_pcus(machine)
-    if needed > available:
-        largest = max(asked, key=asked.__getitem__)
-        raise DoesNotFit(
-            f"metapipe {metapipe.name!r} on {machine.name}",
-            "PCUs",
-            needed,
-            available,
-            f"pcus={asked[largest]:,} of {largest!r} is the most; fewer, or 0 to have them allocated, would help",
-        )
+    """Raises DoesNotFit for a stage that asks for more PCUs than there are to have in a section."""
+    available = usable_pcus(machine)
+    for found in placed(metapipe.body):
+        if isinstance(found.leaf, Stage) and found.leaf.pcus > available:
+            raise DoesNotFit(
+                f"stage {found.name!r} of metapipe {metapipe.name!r} on {machine.name}",
+                "PCUs",
+                found.leaf.pcus,
+                available,
+                f"pcus={available:,} is the most; fewer, or 0 to have them allocated, would help",
+            )
 
 
 def check_streams(metapipe: Metapipe, machine: Machine) -> None:

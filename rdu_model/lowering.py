@@ -51,13 +51,15 @@ def lower_metapipe(
     placement: str = "estimate",
     seed: int = 0,
 ) -> Plan:
-    """How a machine runs a metapipe as it is written, as one call. Raises DoesNotFit, UnknownName.
+    """How a machine runs a metapipe as it is written, as one call if a section holds it. Raises DoesNotFit, UnknownName.
 
     It runs on as many sockets as its all_reduces sum over. Warnings say which buffers are too shallow for full speed.
     """
-    compiled = compile_metapipe(metapipe, machine, placement, seed)
+    compiled = compile_metapipe(metapipe, machine, placement, seed, orchestration)
     members = compiled.sections[0].section.members
     plan = plan_of(compiled, metapipe.graph, machine, members, "metapipe", orchestration)
+    if len(plan.calls) > 1:
+        return plan
     return replace(plan, warnings=plan.warnings + tuple(found.text for found in shallow_buffers(metapipe, machine)))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from patterns.errors import UserError
 from patterns.execute import execute
 from patterns.pipeline.program import Program
 from patterns.pipeline.simulate import simulate
@@ -47,5 +48,8 @@ def execute_metapipe(
 
 
 def simulate_metapipe(metapipe: Metapipe, machine: Machine, *, spans: bool = True) -> Timeline:
-    """When everything in a metapipe happens on a machine. Raises DoesNotFit, UserError, Deadlock."""
-    return simulate(emit(compile_metapipe(metapipe, machine).sections[0].section), spans=spans)
+    """When everything in a metapipe happens on a machine, in one section. Raises DoesNotFit, UserError, Deadlock."""
+    sections = compile_metapipe(metapipe, machine).sections
+    if len(sections) > 1:
+        raise UserError(f"metapipe {metapipe.name!r} is {len(sections)} sections on {machine.name}: lower_metapipe")
+    return simulate(emit(sections[0].section), spans=spans)

@@ -16,6 +16,7 @@ from patterns.pipeline.simulate import simulate
 from patterns.plan import Plan
 from patterns.read import parse_graph
 from rdu_model import Metapipeline, load_machine, lower, lower_metapipe
+from rdu_model.pipe import Metapipe
 
 # Eight maps and in the middle a sum and what spreads it again: a chain whose narrow place is behind the sum.
 CHAIN = """
@@ -113,16 +114,48 @@ def test_a_loop_needs_its_whole_block_in_one_section() -> None:
     assert (found["next_token"] == expected["next_token"]).all()
 
 
-def test_fixed_pcus_that_are_too_many() -> None:
-    # Three stages of 400, 500 and 300 PCUs on 1040, of which 936 can be used.
+MIB = 2**20
+
+
+def three_stages(*pcus: int) -> Metapipe:
+    """Three stages with fixed PCUs: the first makes 8 MiB, the second 64 MiB, the third a sum of these."""
     p = Metapipeline("three")
-    x, y = p.input_region("x", "t", (4096,)), p.output_region("y", "t", (4096,))
-    tile = p.load_tile(x, (4096,))
-    for pcus in (400, 500, 300):
-        tile = p.map("neg", tile, pcus=pcus)
-    p.store_tile(y, tile)
-    with pytest.raises(DoesNotFit, match=r"needs 1,200 PCUs, there is 936; pcus=500 of 'neg_2' is the most"):
-        lower_metapipe(p.build(), load_machine("sn40l"))
+    x, factors = p.input_region("x", "m n", (4096, 1024)), p.input_region("factors", "e", (8,))
+    y = p.output_region("y", "m n", (4096, 1024))
+    a, b, c = pcus
+    with p.metapipe(64):
+        first = p.map("neg", p.load_tile(x, (64, 1024)), pcus=a, name="a")
+        second = p.zip("mul", first, p.load_tile(factors, (8,)), dims="m n e", pcus=b, name="b")
+        p.store_tile(y, p.reduce("sum", second, "e", pcus=c, name="c"))
+    return p.build()
+
+
+def test_a_metapipe_of_too_many_pcus_is_cut_where_the_fewest_bytes_cross() -> None:
+    # 1,200 PCUs on 1,040, of which stages may have 936. Both a + b and b + c fit.
+    machine = load_machine("sn40l", {"hbm_bytes_per_s": "1.6 TB/s", "hbm_efficiency": "1"})
+    metapipe = three_stages(400, 500, 300)
+    plan = lower_metapipe(metapipe, machine)
+    assert [call.nodes for call in plan.calls] == [("a",), ("b", "c")]
+    assert "cut into 2 sections: one section needs 1,200 PCUs, there are 936" in plan.refusals[0].reason
+    needed = "ends before 'b': with it 900 PCUs"
+    assert needed not in plan.calls[0].reason  # a + b would fit: 64 MiB crossing is why they are apart
+    assert "ends before 'b', where a cut costs least" in plan.calls[0].reason
+    moved = sum(dict(call.work)["hbm_bytes"] for call in plan.calls)
+    # In, the 8 MiB between twice, out, and the factors.
+    assert moved == 8 * MIB + 2 * 8 * MIB + 8 * MIB + 16
+    extra_s = 2 * 8 * MIB / 1.6e12
+    assert extra_s == pytest.approx(10.486e-6, rel=1e-4)
+    groups = [call.reason.split("; ")[-1] for call in plan.calls]
+    assert [text.split(" PCUs")[0] for text in groups] == ["400", "800"]
+    arrays = random_arrays(metapipe.graph, 0)
+    np.testing.assert_allclose(execute(plan, arrays)["y"], evaluate(metapipe.graph, arrays)["y"])
+    one = lower_metapipe(three_stages(300, 300, 300), machine)
+    assert [call.nodes for call in one.calls] == [("a", "b", "c")]
+
+
+def test_a_stage_of_more_pcus_than_there_are_fits_nowhere() -> None:
+    with pytest.raises(DoesNotFit, match=r"stage 'b' .*needs 1,100 PCUs, there is 936; pcus=936 is the most"):
+        lower_metapipe(three_stages(1, 1100, 1), load_machine("sn40l"))
 
 
 ROLLED = """
