@@ -23,9 +23,10 @@ Cell = str | int | float | None
 
 @dataclass(frozen=True)
 class Lines:
-    """A text whose lines mean something: a program, a map."""
+    """A text whose lines mean something: a program, or a map, whose lines are not broken where they are too long."""
 
     lines: tuple[str, ...]
+    is_map: bool = False
 
 
 @dataclass(frozen=True)

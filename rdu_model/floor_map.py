@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from string import ascii_uppercase
 
 from rdu_model.areas import owners
+from rdu_model.fabric import Fabric
 from rdu_model.placement import Placed
 from rdu_model.section import Section
 
 FREE = "."
+WIDTH, GAP = 80, "  "
 MANY = {"pcu": "*", "pmu": "+", "": " "}
 
 
@@ -23,7 +25,10 @@ def letters(section: Section, placed: Placed) -> Mapping[str, str]:
 
 
 def floor_map(section: Section, placed: Placed) -> tuple[str, ...]:
-    """A line for each row of the grid, tiles apart: capitals are PCUs, small letters PMUs, '@' an AGCU that streams."""
+    """The tiles with a line for each of their rows: capitals are PCUs, small letters PMUs, '@' an AGCU that streams.
+
+    As many tiles stand side by side as fit WIDTH.
+    """
     fabric = placed.fabric
     of, letter = owners(section, placed), letters(section, placed)
     signs = []
@@ -31,22 +36,30 @@ def floor_map(section: Section, placed: Placed) -> tuple[str, ...]:
         sign = letter.get(of.get(cell, ""), MANY[kind])
         free = cell not in of and kind
         signs.append(FREE if free else sign.lower() if kind == "pmu" else sign)
-    return tuple(_rows(placed, signs))
-
-
-def _rows(placed: Placed, signs: list[str]) -> Iterator[str]:
-    fabric = placed.fabric
+    beside = max(1, (WIDTH + len(GAP)) // (fabric.tile_columns + 2 + len(GAP)))
     edges = _edges(placed)
-    for row in range(fabric.rows):
-        if row and row % fabric.tile_rows == 0:
-            yield ""
+    lines: list[str] = []
+    for top in range(0, fabric.rows, fabric.tile_rows):
+        lefts = range(0, fabric.columns, fabric.tile_columns)
+        for first in range(0, len(lefts), beside):
+            lines += ["", *_tiles(fabric, signs, edges, top, lefts[first : first + beside])]
+    return tuple(lines[1:])
+
+
+def _tiles(
+    fabric: Fabric, signs: list[str], edges: Mapping[tuple[int, int], str], top: int, lefts: Sequence[int]
+) -> Iterator[str]:
+    """Some tiles side by side, under their names."""
+    names = (f" tile {fabric.tile_of(fabric.cell(top, left))}".ljust(fabric.tile_columns + 2) for left in lefts)
+    yield GAP.join(names).rstrip()
+    for row in range(top, top + fabric.tile_rows):
         parts = []
-        for left in range(0, fabric.columns, fabric.tile_columns):
+        for left in lefts:
             first = fabric.cell(row, left)
             last = first + fabric.tile_columns - 1
             inside = "".join(signs[first : last + 1])
             parts.append(edges.get((first, 0), " ") + inside + edges.get((last, 1), " "))
-        yield "  ".join(parts).rstrip()
+        yield GAP.join(parts).rstrip()
 
 
 def _edges(placed: Placed) -> Mapping[tuple[int, int], str]:

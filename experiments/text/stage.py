@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from experiments.text.page import Code, Part
+from experiments.text.page import Code, Part, Verbatim
 from experiments.text.table import Column, Table
 from rdu_model.compile_stage import Lines, Rows
 
@@ -22,7 +22,8 @@ def stage_parts(shown: Iterable[Shown]) -> list[Part]:
 def part_of(shown: Shown) -> Part:
     """One of them."""
     if isinstance(shown, Lines):
-        return Code("\n".join(shown.lines))
+        text = "\n".join(shown.lines)
+        return Verbatim(text) if shown.is_map else Code(text)
     return table_of(shown) if isinstance(shown, Rows) else shown
 
 

@@ -37,7 +37,7 @@ def _places(section: Section, placed: Placed) -> Iterator[Shown]:
     letter, fabric, placement = letters(section, placed), placed.fabric, placed.placement
     sources = {link.name: link.source for link in section.flow.links}
     yield _by_tile(placed)
-    yield Lines(floor_map(section, placed))
+    yield Lines(floor_map(section, placed), is_map=True)
     yield from _where(
         "stage", "PCUs", fabric, [(letter.get(name, ""), name, at) for name, at in placement.pcus.items()]
     )

@@ -26,7 +26,8 @@ SEEDS = st.integers(0, 10**9)
 def compiled(seed: int, machine: str = "sn40l") -> Compilation:
     """A random metapipe on a machine, placed in order."""
     metapipe, _ = random_metapipe(Random(seed))
-    made = compile_metapipe(metapipe, load_machine(machine))
+    # Random metapipes have more streams than a machine serves.
+    made = compile_metapipe(metapipe, load_machine(machine, {"agcu_streams": "1000"}))
     return replace(made, sections=tuple(replace(one, section=placed_in_order(one.section)) for one in made.sections))
 
 
@@ -63,7 +64,7 @@ def test_the_map_has_every_unit_once(seed: int) -> None:
     of = owners(section, placed)
     assert len(of) == section.pcus + section.pmus
     assert set(of.values()) <= set(section.flow.leaves)
-    signs = Counter("".join(floor_map(section, placed)))
+    signs = Counter("".join(line for line in floor_map(section, placed) if "tile" not in line))
     assert sum(number for sign, number in signs.items() if sign.isupper() or sign == "*") == section.pcus
     idle = len(placed.fabric.agcus) - len({n for numbers in placed.placement.agcus.values() for n in numbers})
     pmus = sum(number for sign, number in signs.items() if sign.islower() or sign == "+")
