@@ -62,7 +62,8 @@ class Estimate:
 def estimate(section: Section) -> Estimate:
     """The ways of a section by formula."""
     machine = section.machine
-    legs = tuple(_legs(section, rates_of(section)))
+    everything = tuple(held_by(section))
+    legs = tuple(_legs(section, rates_of(section), everything))
     hops = [_hops(leg, machine) for leg in legs]
     drawn = [leg.bytes_per_cycle * _links(leg, far, machine) for leg, far in zip(legs, hops, strict=True)]
     around: dict[str, float] = {}
@@ -70,24 +71,30 @@ def estimate(section: Section) -> Estimate:
         around[leg.phase] = around.get(leg.phase, 0.0) + amount / (4 * max(1, section.pcus + section.pmus))
     always = around.get(ALWAYS, 0.0)
     paces = [_pace(leg, around[leg.phase] + (always if leg.phase != ALWAYS else 0.0), machine) for leg in legs]
+    found: dict[str, list[int]] = {}
+    for number, leg in enumerate(legs):
+        found.setdefault(leg.link, []).append(number)
     wires: dict[str, Wire] = {}
-    for held in held_by(section):
-        mine = [number for number, leg in enumerate(legs) if leg.link == held.name]
-        into, out = [n for n in mine if not legs[n].reader], [n for n in mine if legs[n].reader]
-        longest = max((hops[n] for n in into), default=0.0) + max((hops[n] for n in out), default=0.0)
+    for held in everything:
+        into = [n for n in found.get(held.name, ()) if not legs[n].reader]
+        out = {legs[n].reader: n for n in found.get(held.name, ()) if legs[n].reader}
+        longest = sum(max((hops[n] for n in way), default=0.0) for way in (into, out.values()))
         written = min((paces[n] for n in into), default=0.0)
-        read = tuple(next((paces[n] for n in out if legs[n].reader == reader), 0.0) for reader, _ in held.readers)
+        read = tuple(paces[out[reader]] if reader in out else 0.0 for reader, _ in held.readers)
         wires[held.name] = Wire(_latency(longest, machine), round(longest), written, read)
     busiest = max((leg.bytes_per_cycle / leg.ways**APART + around[leg.phase] for leg in legs), default=0.0)
     return Estimate(wires, sum(drawn), busiest / (machine.mesh_links * machine.mesh_bytes_per_cycle))
 
 
-def _legs(section: Section, rates: Rates) -> Iterator[Leg]:
+def _legs(section: Section, rates: Rates, everything: tuple[Held, ...]) -> Iterator[Leg]:
     streams = streams_of(section, rates)
-    for held in held_by(section):
+    held_of: dict[str, int] = {}
+    for held in everything:
+        held_of[held.source] = held_of.get(held.source, 0) + held.pmus
+    for held in everything:
         yield from _filled(section, rates, held, streams)
         for reader, numbers in held.readers:
-            yield from _drained(section, rates, held, reader, numbers, streams)
+            yield from _drained(section, rates, held, reader, numbers, streams, held_of.get(reader, 1))
 
 
 def _filled(section: Section, rates: Rates, held: Held, streams: Mapping[str, int]) -> Iterator[Leg]:
@@ -99,8 +106,15 @@ def _filled(section: Section, rates: Rates, held: Held, streams: Mapping[str, in
 
 
 def _drained(
-    section: Section, rates: Rates, held: Held, reader: str, numbers: tuple[int, ...], streams: Mapping[str, int]
+    section: Section,
+    rates: Rates,
+    held: Held,
+    reader: str,
+    numbers: tuple[int, ...],
+    streams: Mapping[str, int],
+    put: int,
 ) -> Iterator[Leg]:
+    """put: PMUs that hold what the reader makes, to which one that only moves bytes moves them."""
     phase = rates.phases[reader]
     if reader in streams:
         pace = rates.per_cycle(reader, moved_bytes(section, reader))
@@ -110,7 +124,6 @@ def _drained(
     touched, _ = flow.asked[reader].touched(flow.sizes_at(reader))
     pace = rates.per_cycle(reader, sum(touched[n] * group.rereads[n] for n in numbers) * flow.tiles_of(reader))
     if not group.pcus:
-        put = max(1, sum(other.pmus for other in held_by(section) if other.source == reader))
         yield _leg(section, held, reader, put, put, 1, 0, pace, phase)
     elif numbers:
         parts, copies = max((fan_out(section, reader, n) for n in numbers), key=lambda found: found[1])

@@ -34,6 +34,8 @@ class Rates:
 
 def rates_of(section: Section) -> Rates:
     """When each leaf of a section works, and for how long."""
+    # No way holds anything up: it is the ways that are to be planned.
+    section = replace(section, wires={})
     flow = section.flow
     levels = _levels(section)
     loops: dict[str, str] = {}
@@ -56,9 +58,8 @@ def rates_of(section: Section) -> Rates:
 
 
 def _stage_cycles(section: Section, name: str) -> int:
-    """Of a full tile, where no way holds it up."""
-    free = replace(section, wires={})
-    ops = leaf_ops(section.flow.leaves[name].leaf, free, section.flow.sizes_at(name))
+    """Of a full tile."""
+    ops = leaf_ops(section.flow.leaves[name].leaf, section, section.flow.sizes_at(name))
     return sum(op.cycles for op in ops if isinstance(op, Run | Start))
 
 
