@@ -79,6 +79,8 @@ def anneal(pins: Pins, board: Board, cells: Ints, seed: int, steps: int = STEPS,
     for step in range(steps):
         reach = max(1, round(max(board.across, board.down) * (1 - step / steps) ** 2))
         one, other = _pairs(board, random, reach)
+        if not len(one):
+            continue
         added = _prices(pins, board, cells, holder, one, other)
         scale = scale or float(np.abs(added).mean())
         warmth = scale * heat * COOLED ** (step / steps)

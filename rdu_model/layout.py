@@ -100,7 +100,7 @@ class _Search:
 
 def wires_of(section: Section, placed: Placed) -> dict[str, Wire]:
     """What the routes of a section cost its links and carries."""
-    shares = _Shares(placed.routes, rates_of(section).cycles)
+    shares = Shares(placed.routes, rates_of(section).cycles)
     readers = {buffer.link.name: buffer.link.readers for buffer in section.buffers}
     readers |= {carry.name: carry.readers for carry in section.flow.metapipe.carries}
     by_link: dict[str, list[Route]] = {name: [] for name in readers}
@@ -141,7 +141,7 @@ def _farthest(ways: list[Route], fabric: Fabric, machine: Machine) -> tuple[int,
 
 
 @dataclass(frozen=True)
-class _Shares:
+class Shares:
     """How much each flow gets of the edges that it shares. cycles: for which each phase works."""
 
     routes: Routes
