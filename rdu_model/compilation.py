@@ -13,7 +13,7 @@ from rdu_model.cache import made
 from rdu_model.calls import Made
 from rdu_model.cut_written import cut_written
 from rdu_model.cutting import Part
-from rdu_model.fit import check_memory, check_sockets, check_stages, check_streams
+from rdu_model.fit import check_family, check_memory, check_sockets, check_stages, check_streams
 from rdu_model.homes import Homes
 from rdu_model.machine import Machine
 from rdu_model.orchestrate import Intended, call_ps, launch_cost, mode_named
@@ -84,6 +84,7 @@ def compile_graph(graph: Graph, machine: Machine, choices: Choices, members: int
     Raises UnknownName for a name that there is none of, DoesNotFit for what is too large, UserError for 0 sockets.
     """
     # 1. What the machine has to have.
+    check_family(machine)
     check_sockets(machine, members)
     check_memory(graph, machine, members)
     # 2. Which nodes are one call; each as sections: tiling, parallelisation, buffers; cut where the grid is too small;
@@ -131,6 +132,7 @@ def compile_metapipe(
     Raises DoesNotFit, UnknownName, UserError.
     """
     choices = Choices(orchestration=orchestration, placement=placement, seed=seed)
+    check_family(machine)
     check_written(metapipe)
     members = metapipe.graph.sizes.get(SOCKETS, 1)
     check_sockets(machine, members)

@@ -5,8 +5,15 @@ from __future__ import annotations
 from patterns.count import exchanged_bytes, parameter_bytes, state_capacity_bytes
 from patterns.errors import DoesNotFit, UserError
 from patterns.graph import Graph
-from rdu_model.machine import Machine, usable_pcus
+from rdu_model.machine import Machine, machine_names, usable_pcus
 from rdu_model.pipe import Load, Metapipe, Stage, placed
+
+
+def check_family(machine: object) -> None:
+    """Raises UserError for a machine of another family, such as a GPU."""
+    if not isinstance(machine, Machine):
+        name = getattr(machine, "name", "") or type(machine).__name__
+        raise UserError(f"{name} is no RDU: rdu_model compiles for {', '.join(machine_names())}")
 
 
 def check_sockets(machine: Machine, members: int) -> None:

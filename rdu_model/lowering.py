@@ -51,7 +51,7 @@ def lower_metapipe(
     placement: str = "estimate",
     seed: int = 0,
 ) -> Plan:
-    """How a machine runs a metapipe as it is written, as one call if a section holds it. Raises DoesNotFit, UnknownName.
+    """How a machine runs a metapipe as it is written, as one call if it can be. Raises DoesNotFit, UnknownName.
 
     It runs on as many sockets as its all_reduces sum over. Warnings say which buffers are too shallow for full speed.
     """
