@@ -62,9 +62,7 @@ def group(flow: Flow, name: str, pcus: int, machine: Machine) -> Group:
 
 def load_bytes(flow: Flow, load: str, sizes: Mapping[str, int]) -> int:
     """Bytes that a stream brings in one step: what the reader that touches most of it touches."""
-    leaf = flow.leaves[load].leaf
-    by_rows = isinstance(leaf, Load) and bool(leaf.after)
-    return max(flow.asked[reader].brought(number, sizes, by_rows) for reader, number in flow.streams[load])
+    return flow.load_bytes(load, sizes)
 
 
 def slot_bytes(flow: Flow, link: Link) -> int:
@@ -160,15 +158,9 @@ def _write_pace(flow: Flow, link: Link, groups: Mapping[str, Group], machine: Ma
         return Fraction(made, on.cycles) if on.cycles else Fraction(0)
     if link.tiles == 1:
         return Fraction(0)
-    phase = flow.phase_of(link.source)
-    brought = {
-        name: load_bytes(flow, name, flow.sizes_at(name)) * flow.tiles_of(name)
-        for name in flow.streams
-        if flow.phase_of(name) in (phase, name)
-    }
-    total = sum(brought.values())
+    total = flow.streamed_beside(link.source)
     pace = hbm_pace(machine)
-    return Fraction(pace.amount * brought[link.source], pace.cycles * total) if total else Fraction(0)
+    return Fraction(pace.amount * flow.streamed[link.source], pace.cycles * total) if total else Fraction(0)
 
 
 def _read_ahead(flow: Flow, held: list[Buffer], free: int, machine: Machine) -> tuple[Buffer, ...]:

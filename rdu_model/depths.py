@@ -44,10 +44,15 @@ class Shallow:
         )
 
 
-def shallow_buffers(metapipe: Metapipe, machine: Machine) -> tuple[Shallow, ...]:
-    """Those of the buffers with a depth of a person's that cost time; none where the deeper ones would not fit.
+class _Cut(Exception):
+    """A metapipe with these depths is no longer one section."""
 
-    Nothing is simulated where no depth is less than the edge asks for. Raises UserError, Deadlock.
+
+def shallow_buffers(metapipe: Metapipe, machine: Machine) -> tuple[Shallow, ...]:
+    """Those of the buffers with a depth of a person's that cost time, in a metapipe that one section holds.
+
+    None where the deeper ones would not fit into one. Nothing is simulated where no depth is less than the edge asks
+    for. Raises UserError, Deadlock.
     """
     links = take_apart(replace(metapipe, depths=())).links
     given = dict(metapipe.depths)
@@ -58,7 +63,7 @@ def shallow_buffers(metapipe: Metapipe, machine: Machine) -> tuple[Shallow, ...]
     deep = given | {source: link.depth for source, link in low.items()}
     try:
         found = [_shallow(metapipe, machine, link, deep, given[source]) for source, link in low.items()]
-    except DoesNotFit:
+    except (DoesNotFit, _Cut):
         return ()
     return tuple(one for one in found if one is not None)
 
@@ -68,7 +73,10 @@ def _shallow(metapipe: Metapipe, machine: Machine, link: Link, deep: dict[str, i
 
     def cycles(slots: int) -> int:
         changed = replace(metapipe, depths=tuple({**deep, link.source: slots}.items()))
-        return simulate(emit(compile_metapipe(changed, machine).sections[0].section), spans=False).total_cycles
+        sections = compile_metapipe(changed, machine).sections
+        if len(sections) > 1:
+            raise _Cut
+        return simulate(emit(sections[0].section), spans=False).total_cycles
 
     best, has = cycles(link.depth), cycles(depth)
     if has <= best:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from rdu_model.ask import Asked, ask
 from rdu_model.pipe import ITERATION, Load, Metapipe, Pipe, Placed, Reorder, Stage, placed, reads_of, shared, trips
@@ -56,6 +57,32 @@ class Flow:
         """The loop of the section in which a leaf works: loops beside one another work one after the other."""
         path = [pipe for pipe in self.leaves[name].path if pipe.dim != ITERATION]
         return f"{id(path[0])}" if path else name
+
+    def load_bytes(self, load: str, sizes: Mapping[str, int]) -> int:
+        """Bytes that a stream brings in one step: what the reader that touches most of it touches."""
+        leaf = self.leaves[load].leaf
+        by_rows = isinstance(leaf, Load) and bool(leaf.after)
+        return max(self.asked[reader].brought(number, sizes, by_rows) for reader, number in self.streams[load])
+
+    @cached_property
+    def streamed(self) -> Mapping[str, int]:
+        """Bytes that each stream brings in the whole run, every step taken as a full one."""
+        return {load: self.load_bytes(load, self.sizes_at(load)) * self.tiles_of(load) for load in self.streams}
+
+    @cached_property
+    def _streamed_in(self) -> Mapping[str, int]:
+        """The same by phase; those outside all loops together, as ''."""
+        found = {"": 0}
+        for load, moved in self.streamed.items():
+            phase = self.phase_of(load)
+            phase = "" if phase == load else phase
+            found[phase] = found.get(phase, 0) + moved
+        return found
+
+    def streamed_beside(self, load: str) -> int:
+        """Bytes of all streams that work while this one does: of its loop, and of what is outside all loops."""
+        phase = self.phase_of(load)
+        return self._streamed_in[""] + (self._streamed_in[phase] if phase != load else 0)
 
     def tiles_of(self, name: str) -> int:
         """How often a leaf works in the whole run."""

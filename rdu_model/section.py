@@ -48,12 +48,12 @@ class Section:
                 found[name].append(buffer)
         return {name: tuple(some) for name, some in found.items()}
 
-    @property
+    @cached_property
     def pmus(self) -> int:
         """PMUs of all buffers."""
         return sum(buffer.pmus for buffer in self.buffers) + self.carried_pmus
 
-    @property
+    @cached_property
     def pcus(self) -> int:
         """PCUs of all stages."""
         return sum(group.pcus for group in self.groups.values())

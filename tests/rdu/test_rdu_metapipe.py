@@ -11,7 +11,7 @@ from patterns.errors import UserError
 from patterns.execute import execute
 from patterns.pipeline.simulate import simulate
 from patterns.pipeline.timeline import Timeline
-from rdu_model import Metapipeline, load_machine, lower_metapipe
+from rdu_model import Metapipeline, load_machine, lower_metapipe, simulate_metapipe
 from rdu_model.metapipe import steps_of
 from rdu_model.pipe import Load, Metapipe, Pipe, Stage, Store
 
@@ -228,3 +228,17 @@ def written(what: str) -> Metapipe:
 def test_what_cannot_be_is_refused_in_words(what: str, message: str) -> None:
     with pytest.raises(UserError, match=message):
         written(what)
+
+
+def test_a_million_steps_in_each_of_a_million_are_simulated_at_once() -> None:
+    p = Metapipeline("many")
+    a, b = p.input_region("A", "m k", (10**6, 4), "fp8"), p.input_region("B", "k n", (4, 10**6), "fp8")
+    c = p.output_region("C", "m n", (10**6, 10**6), "fp8")
+    with p.metapipe(10**6):
+        a_tile = p.load_tile(a, (1, 4))
+        with p.metapipe(10**6):
+            p.store_tile(c, p.mat_mul(a_tile, p.load_tile(b, (4, 1))))
+    timeline = simulate_metapipe(p.build(), load_machine("sn40l"))
+    assert timeline.steps < 100_000
+    assert timeline.busy_cycles["pcu mat_mul"] % 10**12 == 0
+    assert timeline.total_cycles >= timeline.busy_cycles["pcu mat_mul"]
