@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from patterns.errors import UnknownName
 from patterns.graph import Block, Graph
 from patterns.plan import Refusal
+from patterns.room import held_bytes
 from patterns.units import PS_PER_S
 from rdu_model.cache import made
 from rdu_model.calls import Made
@@ -89,7 +90,10 @@ def compile_graph(graph: Graph, machine: Machine, choices: Choices, members: int
     check_memory(graph, machine, members)
     # 2. Which nodes are one call; each as sections: tiling, parallelisation, buffers; cut where the grid is too small;
     # then on the grid.
-    sections, refusals = _all_sections(graph, machine, choices, members, Homes())
+    # Where they are sure to be made again, nobody looks for places yet.
+    sure = held_bytes(graph) > machine.hbm_bytes > 0
+    first = replace(choices, placement="estimate") if sure else choices
+    sections, refusals = _all_sections(graph, machine, first, members, Homes())
     # 3. A home for every tensor; where HBM has no room for all of them, sections are made again for the pace of DDR.
     homes = find_homes(graph, machine, sections)
     away = as_homes(homes, machine)

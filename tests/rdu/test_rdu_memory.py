@@ -32,7 +32,7 @@ def test_more_hbm_moves_less_through_ddr(mode: str) -> None:
     """Down to what both memories do together, time falls, too: weights in DDR stream beside those in HBM."""
     graph = workload("llama-3.1-8b", overrides={"layers": 4})
     before, slower = None, None
-    for gib in (1, 2, 3, 4, 5, 6):
+    for gib in (1, 3, 5, 6):
         machine = load_machine("sn40l", {"hbm_bytes": f"{gib} GiB"})
         plan = lower(graph, machine, mode=mode)
         report, through = report_of(plan), moved(plan)
@@ -54,7 +54,7 @@ def test_nothing_changes_where_everything_fits(mode: str) -> None:
     assert plans[0].spilled_bytes == 0
 
 
-@settings(max_examples=40, deadline=None, phases=(Phase.explicit, Phase.generate))
+@settings(max_examples=25, deadline=None, phases=(Phase.explicit, Phase.generate))
 @given(st.randoms(use_true_random=False), st.sampled_from(mode_names()), st.integers(0, 100))
 def test_rows_are_the_traffic_and_homes_do_not_collide(random: Random, mode: str, percent: int) -> None:
     graph = random_graph(random)
