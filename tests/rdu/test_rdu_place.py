@@ -17,7 +17,7 @@ from rdu_model.anneal import Board, Pins, anneal, length
 from rdu_model.emit import emit
 from rdu_model.metapipe import steps_of
 from rdu_model.pipe import Metapipe
-from rdu_model.placement import Placed
+from rdu_model.placement import Placed, Route
 from rdu_model.section import Section
 from rdu_model.traffic import Traffic, held_by, traffic_of
 
@@ -191,3 +191,37 @@ def test_annealing_finds_the_best_place_of_a_chain() -> None:
     assert length(pins, board, best) == 2 * 7
     assert sorted(best) == list(range(8))
     assert {int(cell) % 2 for cell in best[::2]} == {0}
+
+
+def depths(way: Route) -> dict[int, int]:
+    """Links from the source of a route to each cell of its tree."""
+    found = {way.source: 0}
+    left = list(way.edges)
+    while left:
+        for edge in [edge for edge in left if edge[0] in found]:
+            found[edge[1]] = found[edge[0]] + 1
+            left.remove(edge)
+    return found
+
+
+def test_latencies_are_those_of_the_longest_way_through_a_pmu() -> None:
+    # Three cycles a hop, borders are free: into a PMU and on to the farthest reader, walked along the routes.
+    machine = load_machine("sn40l", {"crossing_cycles": "0 cycles", "hop_cycles": "3 cycles"})
+    section = compile_metapipe(matmul(128, 64), machine, placement="full").sections[0].section
+    for link, wire in section.wires.items():
+        into: dict[int, int] = {}
+        out: dict[int, int] = {}
+        for way in of(section).routes.routes:
+            if way.link == link:
+                deep = depths(way)
+                for target in way.targets:
+                    ends, at = (out, way.source) if way.reader else (into, target)
+                    ends[at] = max(ends.get(at, 0), deep[target])
+        longest = max(into.get(cell, 0) + out.get(cell, 0) for cell in into.keys() | out.keys())
+        assert (wire.hops, wire.latency_cycles) == (longest, 3 * longest)
+
+
+def test_borders_between_tiles_add_to_latency() -> None:
+    machine = load_machine("sn40l", {"hop_cycles": "0 cycles", "crossing_cycles": "50 cycles"})
+    section = compile_metapipe(matmul(128, 64), machine, placement="full").sections[0].section
+    assert all(wire.latency_cycles % 50 == 0 for wire in section.wires.values())
