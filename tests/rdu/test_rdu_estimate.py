@@ -89,6 +89,28 @@ def test_a_narrow_mesh_slows_a_product_down() -> None:
     assert time("1") > time("2") >= time("8")
 
 
+@pytest.mark.parametrize("name", ["softmax", "gemm", "attention", "llama"])
+def test_no_way_is_faster_than_a_link_for_each_of_its_pmus(name: str) -> None:
+    section = section_of(name)
+    link = SN40L.mesh_links * SN40L.mesh_bytes_per_cycle
+    for buffer in section.buffers:
+        wire = section.wire(buffer.link.name)
+        assert wire.bytes_per_cycle <= link * buffer.pmus
+        assert all(pace <= link * buffer.pmus for pace in wire.read_bytes_per_cycle)
+
+
+def test_what_iterations_hand_on_has_a_way_of_its_own() -> None:
+    graph = workload("llama", overrides={**SMALL, "layers": "9"})
+    sections = [one.section for one in compile_graph(graph, SN40L, Choices("looped")).sections]
+    section = next(section for section in sections if section.flow.metapipe.carries)
+    names = {carry.name for carry in section.flow.metapipe.carries}
+    assert all(section.wires[name].latency_cycles > 0 for name in names)
+    # Every iteration but the last hands on what is under way for so much longer.
+    late = {name: replace(section.wires[name], latency_cycles=100_000) for name in names}
+    apart = cycles(replace(section, wires={**section.wires, **late})) - cycles(section)
+    assert apart >= 8 * (100_000 - max(section.wires[name].latency_cycles for name in names))
+
+
 @pytest.mark.parametrize("name", ["softmax", "attention", "llama"])
 def test_the_estimate_is_near_a_placement(name: str) -> None:
     found = compared(name)

@@ -15,6 +15,7 @@ from patterns.pipeline.simulate import simulate
 from rdu_model import Choices, Metapipeline, compile_graph, compile_metapipe, load_machine, lower_metapipe
 from rdu_model.anneal import Board, Pins, anneal, length
 from rdu_model.emit import emit
+from rdu_model.layout import place_and_route
 from rdu_model.metapipe import steps_of
 from rdu_model.pipe import Metapipe
 from rdu_model.placement import Placed, Route
@@ -164,9 +165,10 @@ def test_pcus_that_share_out_a_product_stand_in_rows_and_columns() -> None:
 
 
 def test_too_many_streams_for_the_agcus_are_refused() -> None:
-    machine = load_machine("sn40l", {"agcus": "1", "agcu_streams": "1"})
-    with pytest.raises(DoesNotFit, match="AGCU"):
-        compile_metapipe(_two_inputs(), machine, placement="full")
+    section = compile_metapipe(_two_inputs(), load_machine("sn40l")).sections[0].section
+    few = replace(section, machine=load_machine("sn40l", {"agcus": "3", "agcu_streams": "1"}))
+    with pytest.raises(DoesNotFit, match="needs 4 AGCU streams, there is 3"):
+        place_and_route(few, 0)
 
 
 def _two_inputs() -> Metapipe:
