@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from patterns.pipeline.simulate import simulate
+from rdu_model.compared import compare_ways
 from rdu_model.compilation import Compilation, Compiled
 from rdu_model.compile_stage import NOT_PLACED, Cell, Rows, Shown, title
-from rdu_model.emit import emit
 from rdu_model.estimate import Estimate, estimate
 from rdu_model.fabric import Edge, Fabric
 from rdu_model.placement import Placed, Routes
@@ -44,7 +43,7 @@ def _ways(section: Section, placed: Placed) -> Iterator[Shown]:
     if rows:
         yield Rows(("tiles of", "flows", "links", *ways, "in\nB/cycle", "out\nB/cycle"), rows)
     yield _mesh(placed)
-    yield _beside(section, placed, guess)
+    yield _beside(section)
     if placed.routes.load:
         yield _loads(placed.routes)
         yield f"The {min(MOST_EDGES, len(placed.routes.load))} busiest links of the mesh:"
@@ -71,18 +70,19 @@ def _mesh(placed: Placed) -> str:
     return "; ".join(told)
 
 
-def _beside(section: Section, placed: Placed, guess: Estimate) -> Rows:
-    """What was placed and routed beside the estimate: the time of the section, and what is on the mesh."""
-    routes = placed.routes
-    moved = sum(route.bytes_per_cycle * len(route.edges) for route in routes.routes)
-    estimated = replace(section, placed=None, wires=guess.wires)
-    cycles = [simulate(emit(one), spans=False).total_cycles for one in (section, estimated)]
+def _beside(section: Section) -> Rows:
+    """What was placed and routed beside the estimate: the time of the section, its ways, and what is on the mesh."""
+    found = compare_ways(section)
+    placed, guess = found.placed, found.estimated
     return Rows(
-        ("", "placed", "estimated"),
+        ("", "placed", "estimated", "without ways"),
         (
-            ("cycles of a call", *cycles),
-            ("busiest link", routes.busiest, guess.busiest),
-            ("bytes x hops in a cycle", round(moved), round(guess.byte_hops)),
+            ("cycles of a call", placed.cycles, guess.cycles, found.free_cycles),
+            ("mean hops", f"{placed.mean_hops:.1f}", f"{guess.mean_hops:.1f}", None),
+            ("longest way, hops", placed.longest_hops, guess.longest_hops, None),
+            ("mean latency, cycles", f"{placed.mean_latency_cycles:.1f}", f"{guess.mean_latency_cycles:.1f}", None),
+            ("busiest link", placed.busiest, guess.busiest, None),
+            ("bytes x hops in a cycle", round(placed.byte_hops), round(guess.byte_hops), None),
         ),
     )
 

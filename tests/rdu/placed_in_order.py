@@ -32,7 +32,11 @@ def placed_in_order(section: Section) -> Section:
     hops = {route.link: len(route.edges) for route in routes}
     reading = {link.name: tuple(32.0 for _ in link.readers) for link in section.flow.links}
     wires = {link: Wire(2 * count, count, 64.0, reading[link]) for link, count in hops.items()}
-    return replace(section, placed=Placed(fabric, placement, Routes(routes, loads, edges, 128)), wires=wires)
+    return replace(
+        section,
+        placed=Placed(fabric, placement, Routes(routes, loads, edges, 128), {"annealed": 10.0 * edges.total()}),
+        wires=wires,
+    )
 
 
 def _routes(section: Section, fabric: Fabric, placement: Placement) -> Iterator[Route]:
