@@ -110,6 +110,8 @@ def _once(piece: Piece, machine: Machine, call_cycles: int) -> Made:
     """One section of a single execution, or several."""
     whole = build(piece, machine)
     if isinstance(whole, Section):
+        if len(piece.nodes) == 1:
+            return Made((Part(whole, expected_cycles(whole)),), 1)
         return _or_several(piece, machine, call_cycles, Part(whole, section_cycles(whole)))
     if len(piece.nodes) == 1:
         raise refuse(piece.graph, whole, f"alone in a section of {machine.name}")
@@ -123,7 +125,7 @@ def _or_several(piece: Piece, machine: Machine, call_cycles: int, whole: Part) -
     asked = {node.name: ask(piece.graph, node) for node in piece.nodes}
     least = Least(piece.graph, machine, piece.nodes, asked).cycles(0, len(piece.nodes)) or 0
     # Several need another call at least, and never less than their bytes and their work.
-    if len(piece.nodes) == 1 or whole.cycles - least <= call_cycles:
+    if whole.cycles - least <= call_cycles:
         return one
     try:
         parts = _cut(piece, machine, call_cycles, several=True)

@@ -67,10 +67,15 @@ class _Nesting:
         for dim in union(*(asked.dims for asked in nodes)):
             if dim not in used and self.sizes[dim] > 1:
                 for run in runs(nodes, dim, used):
-                    found = sum(self.weight[asked.node.name] for asked in run.nodes)
+                    found = self._weight(run.nodes)
                     if found > most:
                         best, most = run, found
+                    if self._weight(run.after) <= most:
+                        break  # nothing that is left is heavier
         return best
+
+    def _weight(self, nodes: tuple[Asked, ...]) -> float:
+        return sum([self.weight[asked.node.name] for asked in nodes])
 
 
 def runs(nodes: Sequence[Asked], dim: str, around: frozenset[str] = frozenset()) -> Iterator[Run]:
@@ -97,14 +102,16 @@ def _first_run(nodes: Sequence[Asked], dim: str, around: frozenset[str]) -> Run:
     partial: set[str] = set()
     late: set[str] = set()
     for asked in nodes:
-        reads, how = set(asked.node.reads), relation(asked, dim)
-        if how == "free" and asked.accumulated & around:
+        reads, how = asked.node.reads, relation(asked, dim)
+        if how == "free" and around and asked.accumulated & around:
             how = "blocked"
-        whole = asked.indexes and asked.node.along == dim and asked.node.reads[0] in made
-        if reads & late or whole or (reads & made and (how in ("absent", "blocked") or reads & partial)):
+        inner = not made.isdisjoint(reads)
+        outside = how == "absent" or how == "blocked"
+        whole = asked.indexes and asked.node.along == dim and reads[0] in made
+        if not late.isdisjoint(reads) or whole or (inner and (outside or not partial.isdisjoint(reads))):
             after.append(asked)
             late.add(asked.node.writes)
-        elif how in ("absent", "blocked"):
+        elif outside:
             before.append(asked)
         else:
             inside.append(asked)

@@ -19,8 +19,11 @@ from rdu_model.section import Section
 from rdu_model.shortage import Shortage
 from rdu_model.tiling import choose_tiles, shape_section, without_single_steps
 
-# How often tiles are chosen again, with less room to plan with, when the buffers turn out too large.
+# How often tiles are chosen, again with less room to plan with where the buffers turn out too large; of sections with
+# very many nodes, where each time takes long, less often.
 ATTEMPTS = 5
+ATTEMPTS_LARGE = 2
+LARGE = 200
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,7 @@ def build(piece: Piece, machine: Machine) -> Section | Shortage:
     room = machine.pmus * machine.pmu_bytes
     best: Section | None = None
     shaped = shape_section(list(asked.values()), piece.graph.sizes, machine, piece.homes)
-    for _ in range(ATTEMPTS):
+    for _ in range(ATTEMPTS if len(asked) <= LARGE else ATTEMPTS_LARGE):
         tiles = choose_tiles(shaped, room)
         shape = without_single_steps(shaped.shape, piece.graph.sizes, tiles)
         metapipe = connect(name, piece.graph, piece.block, asked, shape, tiles, piece.iterations, piece.spilled)
