@@ -20,7 +20,8 @@ RANK = 1
 PLACED = False
 
 LEGEND = f"""\
-Predicted cycles of one execution with other tiles of one loop, those of the others as they are. Of all within \
+Predicted cycles of one execution with other tiles of one loop, those of the others as they are; far more where \
+buffers would not fit. Of all within \
 {NEARLY:.0%} of the least the greatest tile is taken; the simulation of the whole section may find another best."""
 
 
