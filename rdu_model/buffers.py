@@ -76,12 +76,14 @@ def slot_bytes(flow: Flow, link: Link) -> int:
 def buffers(flow: Flow, groups: Mapping[str, Group], machine: Machine) -> Buffers | Shortage:
     """The buffers of a section, or what it lacks."""
     carried = sum(carry_pmus(flow, carry, machine) for carry in flow.metapipe.carries)
-    least = [Buffer(link, slots_of(flow, link, machine), slot_bytes(flow, link), 0) for link in flow.links]
+    least = [Buffer(link, link.depth, slot_bytes(flow, link), 0) for link in flow.links]
     least = [replace(b, pmus=pmus_for(b.slots * b.slot_bytes, 0, 0, machine)) for b in least]
     free = machine.pmus - carried - sum(buffer.pmus for buffer in least)
     if free < 0:
         greatest = max(least, key=lambda buffer: buffer.pmus)
         return Shortage("PMUs", machine.pmus - free, machine.pmus, _maker(flow, greatest.link), greatest.pmus)
+    least = _with_tiles_under_way(flow, least, free, machine)
+    free = machine.pmus - carried - sum(buffer.pmus for buffer in least)
     wanted = [_fast_enough(flow, buffer, groups, machine) for buffer in least]
     extra = sum(wanted) - sum(buffer.pmus for buffer in least)
     fast = [
@@ -92,8 +94,20 @@ def buffers(flow: Flow, groups: Mapping[str, Group], machine: Machine) -> Buffer
     return Buffers(_read_ahead(flow, fast, left, machine), carried, max(0, extra - free))
 
 
-def slots_of(flow: Flow, link: Link, machine: Machine) -> int:
-    """The depth of a link, and for sums over sockets as many more as are under way at the links' full pace."""
+def _with_tiles_under_way(flow: Flow, held: list[Buffer], free: int, machine: Machine) -> list[Buffer]:
+    """More slots for sums over sockets, as far as PMUs are free: for all tiles that are under way at once."""
+    found = []
+    for buffer in held:
+        room = (buffer.pmus + free) * machine.pmu_bytes // max(1, buffer.slot_bytes)
+        slots = min(slots_under_way(flow, buffer.link, machine), max(buffer.slots, room))
+        pmus = max(buffer.pmus, pmus_for(slots * buffer.slot_bytes, 0, 0, machine))
+        free -= pmus - buffer.pmus
+        found.append(replace(buffer, slots=slots, pmus=pmus))
+    return found
+
+
+def slots_under_way(flow: Flow, link: Link, machine: Machine) -> int:
+    """The depth of a link, and for a sum over sockets as many more as are under way at the links' full pace."""
     asked = flow.asked.get(link.source)
     if asked is None or asked.unit_class != "network" or link.source in dict(flow.metapipe.depths):
         return link.depth

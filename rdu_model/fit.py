@@ -5,6 +5,7 @@ from __future__ import annotations
 from patterns.count import exchanged_bytes, parameter_bytes, state_capacity_bytes
 from patterns.errors import DoesNotFit, UserError
 from patterns.graph import Graph
+from patterns.plural import number_of
 from rdu_model.machine import Machine, machine_names, usable_pcus
 from rdu_model.pipe import Load, Metapipe, Stage, placed
 
@@ -26,7 +27,7 @@ def check_sockets(machine: Machine, members: int) -> None:
             "sockets",
             members,
             machine.sockets,
-            f"{machine.name} links up to {machine.sockets} sockets",
+            f"{machine.name} links up to {number_of(machine.sockets, 'socket')}",
         )
 
 

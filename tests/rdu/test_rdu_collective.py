@@ -123,3 +123,14 @@ def test_tiles_stream_over_the_links_by_hand() -> None:
     # The latency of two trips is paid once: five tiles more are under way.
     late_too = summed(100, load_machine("unit", {**fast_memory, "link_latency_ps": "100 ns"}), depth=2 + 5)
     assert late_too == unhurried + 200
+
+
+def test_tiles_under_way_take_only_pmus_that_are_free() -> None:
+    # Two PMUs hold the four tiles that must be there; a second of latency would want more than all of them.
+    few = load_machine("unit", {"link_latency_ps": "1 ms", "pmus": "2", "hbm_bytes_per_s": "64 GB/s"})
+    many = load_machine("unit", {"link_latency_ps": "1 ms", "hbm_bytes_per_s": "64 GB/s"})
+    tiles, latency = 50_000, 2_000_000
+    # With room for all a tile leaves every 48 cycles; else as many as there is room for in each latency.
+    assert summed(tiles, many) == 32 + 48 * tiles + latency + 1
+    room = 64 * 2**10 // 32
+    assert summed(tiles, few) > latency * (tiles // room - 1)
