@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from patterns.errors import UserError
 from patterns.graph import Graph
 from patterns.library import workload
+from patterns.read import parse_graph
 from rdu_model import Choices, compile_graph, load_machine, lower
 from rdu_model.cache import cache_info, forget
 from tests.random_graphs import random_graph
@@ -94,6 +95,31 @@ def test_plans_are_the_same_with_sections_of_other_graphs(random: Random) -> Non
     assert after == alone
     for call, same in zip(after.calls, alone.calls, strict=True):
         assert call.program == same.program
+
+
+READ_LATER = """
+name: later
+extents: {n: 64}
+tensors:
+  x: {dims: [n], dtype: bf16, role: input}
+blocks:
+  first:
+    nodes:
+      a: {kind: map, fn: neg, reads: [x]}
+      b: {kind: map, fn: abs, reads: [a]}
+  last:
+    nodes:
+      c: {kind: zip, fn: add, reads: [b, READ]}
+"""
+
+
+def test_what_another_block_reads_is_stored_for_it() -> None:
+    graphs = [parse_graph(READ_LATER.replace("READ", read), "later.yaml", {}) for read in "ba"]
+    cached(graphs[0])
+    # A third tensor leaves the chip: the same nodes are another section.
+    assert cached(graphs[1]) == [False, False]
+    moved = [dict(lower(graph, MACHINE, mode="fused").calls[0].work)["hbm_bytes"] for graph in graphs]
+    assert moved == [2 * 128, 3 * 128]
 
 
 def test_a_found_section_is_of_the_graph_that_was_asked_for() -> None:

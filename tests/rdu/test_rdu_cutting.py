@@ -19,6 +19,7 @@ from patterns.graph import Graph, Node
 from patterns.read import parse_graph
 from rdu_model import Choices, compile_graph, load_machine, lower, ports
 from rdu_model import cutting as cutting_module
+from rdu_model.cache import forget
 from rdu_model.calls import make, section_cycles
 from rdu_model.cutting import parts_cycles
 from rdu_model.machine import Machine
@@ -77,8 +78,8 @@ def piece_of(graph: Graph) -> Piece:
     return Piece(graph, block, block.nodes, 1, 1)
 
 
-def every_way(piece: Piece, machine: Machine, nodes: tuple[Node, ...]) -> Iterator[int]:
-    """Cycles of every way to cut nodes in their order, calls included."""
+def every_way(piece: Piece, machine: Machine, nodes: tuple[Node, ...]) -> Iterator[tuple[int, int]]:
+    """Cycles and calls of every way to cut nodes in their order."""
     place = {node.name: at for at, node in enumerate(piece.nodes)}
     built: dict[tuple[int, int], Section | Shortage] = {}
     for start, end in combinations(range(len(nodes) + 1), 2):
@@ -89,20 +90,24 @@ def every_way(piece: Piece, machine: Machine, nodes: tuple[Node, ...]) -> Iterat
             sections = [built[edge] for edge in pairwise((0, *places, len(nodes)))]
             fits = [section for section in sections if isinstance(section, Section)]
             if len(fits) == len(sections):
-                yield sum(section_cycles(section) + CALL_CYCLES for section in fits)
+                yield sum(map(section_cycles, fits)), len(fits)
 
 
 @settings(max_examples=30, deadline=None, derandomize=True)
-@given(st.randoms(use_true_random=False), st.integers(2, 6))
-def test_no_way_to_cut_is_cheaper(random: Random, count: int) -> None:
+@given(st.randoms(use_true_random=False), st.integers(2, 6), st.sampled_from([1, 3000, 200_000]))
+def test_no_way_to_cut_is_cheaper(random: Random, count: int, call_cycles: int) -> None:
     graph, machine = random_chain(random, count), small_machine(random)
     piece = piece_of(graph)
     try:
-        made = make(piece, machine, CALL_CYCLES)
+        made = make(piece, machine, call_cycles)
     except DoesNotFit:
         return
-    found = parts_cycles(made.parts, CALL_CYCLES)
-    cheapest = min(cycles for line in lines(graph, piece.nodes) for cycles in every_way(piece, machine, line.nodes))
+    found = parts_cycles(made.parts, call_cycles)
+    cheapest = min(
+        cycles + calls * call_cycles
+        for line in lines(graph, piece.nodes)
+        for cycles, calls in every_way(piece, machine, line.nodes)
+    )
     if made.lack:
         assert found == cheapest
     else:
@@ -147,12 +152,15 @@ def test_whatever_runs_out_cuts_and_is_named(resource: str, monkeypatch: pytest.
         np.testing.assert_allclose(found[name], array, err_msg=name)
 
 
-@settings(max_examples=25, deadline=None, derandomize=True)
-@given(st.randoms(use_true_random=False))
-def test_a_section_says_what_it_would_lack_with_the_next_node(random: Random) -> None:
+@settings(max_examples=20, deadline=None, derandomize=True)
+@given(st.randoms(use_true_random=False), st.booleans())
+def test_a_section_says_what_it_would_lack_with_the_next_node(random: Random, large: bool) -> None:
     graph, machine = random_chain(random, 8), small_machine(random)
     try:
-        sections = compile_graph(graph, machine, Choices("fused")).sections
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(cutting_module, "SMALL", 0 if large else 12)
+            forget()
+            sections = compile_graph(graph, machine, Choices("fused")).sections
     except DoesNotFit:
         return
     assert sections[-1].stopped is None

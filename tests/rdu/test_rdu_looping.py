@@ -69,6 +69,16 @@ def test_what_has_no_room_goes_through_off_chip_memory() -> None:
     assert run_plan(plan).schedule.total_cycles < run_plan(fused).schedule.total_cycles
 
 
+def test_a_layer_waits_until_what_the_one_before_stored_is_there() -> None:
+    latency = {"hbm_latency_cycles": "20000 cycles", "hardware_execute_ps": "1 us"}
+    looped, fused = layers_on(4, **latency), layers_on(4, "fused", **latency)
+    (loop,), (single,) = ([call for call in plan.calls if call.block == "layer"] for plan in (looped, fused))
+    assert "off-chip memory" in loop.reason
+    alone = simulate(single.program).total_cycles
+    assert alone > 20_000
+    assert simulate(loop.program).total_cycles >= 5 * alone - 100
+
+
 def test_a_loop_that_would_be_slower_is_not_made() -> None:
     # With calls for nothing, handing on through off-chip memory is no better than calls one by one.
     free = {f"hardware_{part}_ps": "0 s" for part in ("program_load", "argument_load", "execute")}
