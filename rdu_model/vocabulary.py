@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, singledispatch
 
+from patterns.count import storage_of
 from patterns.graph import Node
 from rdu_model.buffers import Buffer
 from rdu_model.compile_stage import Lines
@@ -132,6 +133,8 @@ def _(leaf: Load, words: Words, path: tuple[Pipe, ...]) -> str:
         given.append("once")
     if leaf.after:
         given.append(f"at={words.tiles[leaf.after]}")
+    if is_spilled(words.section, leaf.tensor):
+        given.append("from=DDR")
     return f"{words.tiles[leaf.name]} = LOAD_TILE({', '.join(given)})"
 
 
@@ -151,7 +154,8 @@ def _(leaf: Reorder, words: Words, path: tuple[Pipe, ...]) -> str:
 
 @_text.register
 def _(leaf: Store, words: Words, path: tuple[Pipe, ...]) -> str:
-    return f"STORE_TILE({leaf.tensor}, {words.tiles[leaf.source]})"
+    to = ", to=DDR" if is_spilled(words.section, leaf.tensor) else ""
+    return f"STORE_TILE({leaf.tensor}, {words.tiles[leaf.source]}{to})"
 
 
 def _pattern(words: Words, node: Node, reads: list[str]) -> str:
@@ -169,6 +173,11 @@ def is_part(section: Section, load: Load) -> bool:
     """Whether a stream brings only a part of its tile: a slice, or rows that are looked up."""
     flow = section.flow
     return all(flow.asked[reader].takes_part(number) for reader, number in flow.streams[load.name])
+
+
+def is_spilled(section: Section, tensor: str) -> bool:
+    """Whether a tensor lies in DDR because HBM has no room for it."""
+    return storage_of(section.flow.metapipe.graph, tensor) in section.homes.ddr
 
 
 def size_text(num_bytes: int) -> str:

@@ -8,6 +8,7 @@ from patterns.errors import DoesNotFit
 from patterns.library import workload
 from patterns.read import parse_graph
 from rdu_model import Choices, Metapipeline, compile_graph, compile_metapipe, load_machine, lower, lower_metapipe
+from rdu_model.compile_stage import Lines, show_stage
 from rdu_model.memory import off_chip
 from tests.rdu.memory_checks import (
     check_nothing_is_overwritten,
@@ -147,6 +148,15 @@ def test_llama_70b_on_one_socket_streams_two_of_its_weights_from_ddr() -> None:
     assert dict(hbm.held)["weights"] + dict(ddr.held)["weights"] == 141_107_412_992
     assert hbm.taken_bytes <= machine.hbm_bytes
     assert ddr.taken_bytes == 75_161_927_680
+
+
+def test_a_program_says_which_tiles_come_from_ddr_and_go_there() -> None:
+    compiled = compile_graph(parse_graph(CHAIN, "chain.yaml"), unit_with(1024), Choices("unfused"))
+    lines = [line for one in show_stage("metapipe", compiled) if isinstance(one, Lines) for line in one.lines]
+    streams = [line for line in lines if "LOAD_TILE(" in line or "STORE_TILE(" in line]
+    assert len(streams) == 12
+    spilled = {line.split("(")[1].split(",")[0] for line in streams if "from=DDR" in line or "to=DDR" in line}
+    assert spilled == {"b", "x", "y"}
 
 
 def test_a_cache_larger_than_hbm_is_spilled_and_weights_are_not() -> None:
