@@ -77,7 +77,8 @@ class Metapipeline:
         tile: points of `over` in a step, where no tile loaded inside says so. drain: the pipe is empty before the next
         step of the pipe around it.
         """
-        self._at.begin(OpenPipe(whole("metapipe: steps", count), over, drain, whole("metapipe: tile", tile, least=0)))
+        steps, extent = whole("metapipe: steps", count), whole("metapipe: tile", tile, least=0)
+        self._at.begin(OpenPipe(steps, text("metapipe: over", over), truth("metapipe: drain", drain), extent))
         yield
         self._at.close()
 
@@ -88,10 +89,10 @@ class Metapipeline:
         if at.open or at.iterations > 1 or any(not isinstance(item, Load) for item in at.body):
             raise UserError("iterations are around all metapipes and stages; only loads stand before them")
         at.iterations = whole("iterations", count)
-        at.open.append(OpenPipe(count, ITERATION, False, extent=int(count > 1)))
+        at.open.append(OpenPipe(at.iterations, ITERATION, False, extent=int(at.iterations > 1)))
         yield
         at.close()
-        at.ended = count > 1
+        at.ended = at.iterations > 1
 
     def load_tile(
         self,
