@@ -12,7 +12,7 @@ from random import Random
 from rdu_model import Metapipeline
 from rdu_model.metapipe import steps_of
 from rdu_model.pipe import Metapipe
-from rdu_model.writing import Tile
+from rdu_model.writing import Region, Tile
 
 DIMS = "abcd"
 
@@ -28,13 +28,17 @@ class Pipe:
 
 @dataclass(frozen=True)
 class Made:
-    """A tile: its dims, the pipes around it when it was made, those that its item adds up over."""
+    """A tile: its dims, the pipes around it when it was made, those that its item adds up over.
+
+    state: the region into which it scatters rows.
+    """
 
     tile: Tile
     dims: tuple[str, ...]
     path: tuple[Pipe, ...]
     summed: frozenset[Pipe] = frozenset()
     loaded: bool = False
+    state: Region | None = None
 
 
 @dataclass
@@ -158,12 +162,39 @@ def add_gather(d: Draft, x: Made) -> None:
         d.made(tile, (*index_dims, "a"), (index,), frozenset())
 
 
+def add_scatter(d: Draft, x: Made) -> None:
+    """The rows of a tile into a state that has room for all of them, or into a copy of an input."""
+    if not x.dims:
+        return
+    rows, along = d.random.choice(x.dims), d.fresh("t")
+    left = tuple(dim for dim in x.dims if dim != rows)
+    summed = d.summing(left, (rows,))
+    if summed is None:
+        return
+    d.sizes[along] = d.sizes[rows] + 1
+    shape = tuple(d.sizes[dim] for dim in (along, *left))
+    fn = d.random.choice(["set", "add", "max"])
+    index = d.load((rows,), "int32")
+    if d.chance(2):
+        into = d.p.state_region(d.fresh("state"), " ".join((along, *left)), shape, "fp32")
+        tile = d.p.scatter(into, index.tile, x.tile, along, fn)
+    else:
+        into = d.p.input_region(d.fresh("x"), " ".join((along, *left)), shape, "fp32")
+        cut = {pipe.dim: pipe.tile for pipe in d.path}
+        copied = d.p.load_tile(into, (shape[0], *(cut.get(dim, d.sizes[dim]) for dim in left)))
+        tile = d.p.scatter(copied, index.tile, x.tile, along, fn)
+    for other in (x, index):
+        d.unread.pop(other.tile.item, None)
+    state = into if into.role == "state" else None
+    d.note(Made(tile, (along, *left), d.path, summed, state=state), keep=False)
+
+
 def add_sum(d: Draft, x: Made) -> None:
     d.members = 2
     d.made(d.p.all_reduce(x.tile, 2), x.dims, (x,), frozenset())
 
 
-ADD = (add_map, add_map, add_zip, add_reduce, add_product, add_product, add_order, add_gather, add_sum)
+ADD = (add_map, add_map, add_zip, add_reduce, add_product, add_product, add_order, add_gather, add_scatter, add_sum)
 
 
 def add_pipe(d: Draft, deep: int) -> None:
@@ -203,7 +234,14 @@ def add_items(d: Draft, deep: int) -> None:
 
 
 def store(d: Draft, made: Made) -> None:
-    """Write a tile to a region of its own."""
+    """Write a tile to a region of its own, or rows to their state, and all of that to a region."""
+    if made.state is not None:
+        newer = d.p.store_tile(made.state, made.tile)
+        d.unread.pop(made.tile.item)
+        cut = {pipe.dim: pipe.tile for pipe in d.path}
+        extents = tuple(cut.get(dim, d.sizes[dim]) for dim in made.dims)
+        made = Made(d.p.map("neg", d.p.load_tile(newer, extents)), made.dims, made.path)
+        d.unread[made.tile.item] = made
     shape = tuple(d.sizes[dim] for dim in made.dims)
     d.p.store_tile(d.p.output_region(d.fresh("y"), " ".join(made.dims), shape, "fp32"), made.tile)
     d.unread.pop(made.tile.item)

@@ -23,7 +23,7 @@ from tests.rdu.random_metapipes import random_metapipe
 SEEDS = st.integers(0, 10**9)
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(SEEDS)
 def test_a_metapipe_makes_of_numbers_what_its_graph_says(seed: int) -> None:
     metapipe, members = random_metapipe(Random(seed))
@@ -37,7 +37,7 @@ def test_a_metapipe_makes_of_numbers_what_its_graph_says(seed: int) -> None:
     assert all(np.array_equal(lowered[name], found[name]) for name in found)
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(SEEDS)
 def test_a_simulation_is_exact_repeatable_and_within_its_bounds(seed: int) -> None:
     metapipe, _ = random_metapipe(Random(seed))
@@ -56,7 +56,7 @@ def repeats(metapipe: Metapipe, path: tuple[Pipe, ...], dims: tuple[str, ...]) -
     return trips(tuple(pipe for pipe in path if pipe.dim not in dims), metapipe.sizes)
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(SEEDS)
 def test_every_byte_is_moved_once_for_each_step_that_needs_it_again(seed: int) -> None:
     metapipe, _ = random_metapipe(Random(seed))
@@ -67,7 +67,10 @@ def test_every_byte_is_moved_once_for_each_step_that_needs_it_again(seed: int) -
             dims = graph.tensor_named[found.leaf.tensor].dims
             moved["hbm_bytes"] += tensor_bytes(graph, found.leaf.tensor) * repeats(metapipe, found.path, dims)
         elif isinstance(found.leaf, Store):
-            moved["hbm_bytes"] += tensor_bytes(graph, found.leaf.tensor)
+            tensor = found.leaf.tensor
+            if graph.tensor_named[tensor].shares:  # of a state only the rows are written
+                tensor = next(node.reads[2] for _, node in graph.nodes() if node.writes == tensor)
+            moved["hbm_bytes"] += tensor_bytes(graph, tensor)
         elif isinstance(found.leaf, Stage):
             asked = flow.asked[found.name]
             times = repeats(metapipe, found.path, asked.dims)
@@ -78,7 +81,7 @@ def test_every_byte_is_moved_once_for_each_step_that_needs_it_again(seed: int) -
     assert counters.get("matrix_flops", 0) == moved["matrix_flops"]
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(SEEDS, st.integers(1, 5))
 def test_no_depth_deadlocks_and_a_deeper_one_is_never_worse(seed: int, depth: int) -> None:
     metapipe, _ = random_metapipe(Random(seed))
@@ -90,4 +93,4 @@ def test_no_depth_deadlocks_and_a_deeper_one_is_never_worse(seed: int, depth: in
         return simulate(program, spans=False).total_cycles
 
     # Memory is shared first come first served: running ahead may let a stream in that somebody else needed more.
-    assert cycles(depth + 1) <= cycles(depth) * 1.25
+    assert cycles(depth + 1) <= cycles(depth) * 1.15
