@@ -150,6 +150,15 @@ def test_llama_70b_on_one_socket_streams_two_of_its_weights_from_ddr() -> None:
     assert ddr.taken_bytes == 75_161_927_680
 
 
+def test_a_machine_without_hbm_spills_nothing() -> None:
+    plan = lower(parse_graph(CHAIN, "chain.yaml"), load_machine("sn10"), mode="unfused")
+    assert plan.warnings == ()
+    assert plan.spilled_bytes == 0
+    (room,) = plan.rooms
+    assert (room.level, room.num_bytes) == ("ddr", load_machine("sn10").ddr_bytes)
+    assert {row.level for row in plan.moved} == {"ddr"}
+
+
 def test_a_program_says_which_tiles_come_from_ddr_and_go_there() -> None:
     compiled = compile_graph(parse_graph(CHAIN, "chain.yaml"), unit_with(1024), Choices("unfused"))
     lines = [line for one in show_stage("metapipe", compiled) if isinstance(one, Lines) for line in one.lines]
