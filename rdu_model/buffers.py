@@ -1,7 +1,7 @@
 """Buffers in PMUs: how many tiles each link holds, in how many PMUs, and how fast stages read and write them.
 
-PMUs of a buffer = max(capacity, read bandwidth, write bandwidth). Capacity must be had; what is left over serves
-bandwidth, and then reads weights and states ahead, up to the machine's prefetch_bytes.
+PMUs of a buffer = max(capacity, read bandwidth, write bandwidth). Capacity must be had, of streams of weights and
+states that of one tile; what is left over serves bandwidth, and then these streams, which run ahead as streams.py says.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from rdu_model.machine import Machine, hbm_pace
 from rdu_model.pipe import Carry, Load, Stage
 from rdu_model.price import Grid, cycles, grid, rereads
 from rdu_model.shortage import Shortage
+from rdu_model.streams import Stream, slots_ahead
 
 
 @dataclass(frozen=True)
@@ -30,12 +31,13 @@ class Group:
 
 @dataclass(frozen=True)
 class Buffer:
-    """The PMUs of a link: `slots` tiles of `slot_bytes`."""
+    """The PMUs of a link: `slots` tiles of `slot_bytes`. turns: slots share a bank, so reads and writes take turns."""
 
     link: Link
     slots: int
     slot_bytes: int
     pmus: int
+    turns: bool = False
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,9 @@ def slot_bytes(flow: Flow, link: Link) -> int:
 def buffers(flow: Flow, groups: Mapping[str, Group], machine: Machine) -> Buffers | Shortage:
     """The buffers of a section, or what it lacks."""
     carried = sum(carry_pmus(flow, carry, machine) for carry in flow.metapipe.carries)
-    least = [Buffer(link, link.depth, slot_bytes(flow, link), 0) for link in flow.links]
+    # Of a stream of weights or states a single tile must be there.
+    depths = [1 if _may_run_ahead(flow, link) else link.depth for link in flow.links]
+    least = [Buffer(link, depth, slot_bytes(flow, link), 0) for link, depth in zip(flow.links, depths, strict=True)]
     least = [replace(b, pmus=pmus_for(b.slots * b.slot_bytes, 0, 0, machine)) for b in least]
     free = machine.pmus - carried - sum(buffer.pmus for buffer in least)
     if free < 0:
@@ -91,7 +95,8 @@ def buffers(flow: Flow, groups: Mapping[str, Group], machine: Machine) -> Buffer
         for buffer, want in zip(least, wanted, strict=True)
     ]
     left = machine.pmus - carried - sum(buffer.pmus for buffer in fast)
-    return Buffers(_read_ahead(flow, fast, left, machine), carried, max(0, extra - free))
+    ahead, missing = _read_ahead(flow, fast, left, machine)
+    return Buffers(ahead, carried, max(0, extra - free) + missing)
 
 
 def _with_tiles_under_way(flow: Flow, held: list[Buffer], free: int, machine: Machine) -> list[Buffer]:
@@ -177,27 +182,47 @@ def _write_pace(flow: Flow, link: Link, groups: Mapping[str, Group], machine: Ma
     return Fraction(pace.amount * flow.streamed[link.source], pace.cycles * total) if total else Fraction(0)
 
 
-def _read_ahead(flow: Flow, held: list[Buffer], free: int, machine: Machine) -> tuple[Buffer, ...]:
-    """More slots for streams of weights and states, in proportion to their bytes, in PMUs that are free."""
-    ahead = [buffer for buffer in held if _may_run_ahead(flow, buffer)]
-    # One PMU each is set aside, because what a stream gets is rounded up to whole ones.
-    room = min(machine.prefetch_bytes, max(0, free - len(ahead)) * machine.pmu_bytes)
-    total = sum(buffer.slot_bytes * buffer.link.tiles for buffer in ahead)
-    found = []
-    for buffer in held:
-        if buffer in ahead and room:
-            more = room * buffer.slot_bytes * buffer.link.tiles // total // buffer.slot_bytes
-            slots = min(buffer.link.tiles, buffer.slots + more)
-            pmus = max(buffer.pmus, pmus_for(slots * buffer.slot_bytes, 0, 0, machine))
-            found.append(replace(buffer, slots=slots, pmus=pmus))
-        else:
-            found.append(buffer)
+def _read_ahead(flow: Flow, held: list[Buffer], free: int, machine: Machine) -> tuple[tuple[Buffer, ...], int]:
+    """With the slots of streams of weights and states, in PMUs that are free, and the PMUs that second slots lack."""
+    room_bytes = machine.prefetch_bytes
+    while True:
+        found = _with_slots(flow, held, room_bytes, machine)
+        more = sum(buffer.pmus for buffer in found) - sum(buffer.pmus for buffer in held)
+        if more <= free:
+            return tuple(found), 0
+        if not room_bytes:
+            return _cheapest(held, found, free), more - free
+        # What a stream gets is rounded up to whole PMUs, so what is free does not say how many bytes fit.
+        room_bytes = min(room_bytes // 2, free * machine.pmu_bytes)
+
+
+def _with_slots(flow: Flow, held: list[Buffer], room_bytes: int, machine: Machine) -> list[Buffer]:
+    numbers = [number for number, buffer in enumerate(held) if _may_run_ahead(flow, buffer.link)]
+    iterations = flow.metapipe.iterations
+    streams = [Stream(held[n].slot_bytes, -(-held[n].link.tiles // iterations)) for n in numbers]
+    found = list(held)
+    for number, slots in zip(numbers, slots_ahead(streams, room_bytes, machine), strict=True):
+        buffer = held[number]
+        slots = min(slots, buffer.link.tiles)
+        pmus = max(buffer.pmus, pmus_for(slots * buffer.slot_bytes, 0, 0, machine))
+        found[number] = replace(buffer, slots=slots, pmus=pmus)
+    return found
+
+
+def _cheapest(held: list[Buffer], wanted: list[Buffer], free: int) -> tuple[Buffer, ...]:
+    """The buffers that are wanted, where PMUs are short as many as there is room for, those that take fewest first."""
+    found = list(held)
+    for number in sorted(range(len(held)), key=lambda number: wanted[number].pmus - held[number].pmus):
+        more = wanted[number].pmus - held[number].pmus
+        if more <= free:
+            found[number], free = wanted[number], free - more
     return tuple(found)
 
 
-def _may_run_ahead(flow: Flow, buffer: Buffer) -> bool:
-    leaf = flow.leaves[buffer.link.source].leaf
-    if not isinstance(leaf, Load) or buffer.link.tiles <= buffer.slots or not buffer.slot_bytes:
+def _may_run_ahead(flow: Flow, link: Link) -> bool:
+    """Whether a link is of a stream of weights or states, whose slots nobody chose."""
+    leaf = flow.leaves[link.source].leaf
+    if not isinstance(leaf, Load) or link.source in dict(flow.metapipe.depths):
         return False
     graph = flow.metapipe.graph
     tensor = graph.tensor_named[leaf.tensor]

@@ -71,11 +71,6 @@ class Connection:
         return {inside: result for inside, result in carried if result in made and inside in read}
 
     @cached_property
-    def results(self) -> frozenset[str]:
-        """What blocks hand on or leave behind."""
-        return frozenset(result for block in self.graph.blocks for _, result in block.carried)
-
-    @cached_property
     def passed_by(self) -> frozenset[str]:
         """Results that are stored and loaded again in every iteration, and what they are called inside."""
         results = {result for inside, result in self.carried.items() if inside in self.spilled}
@@ -154,7 +149,7 @@ def _connect_node(at: Connection, name: str, path: tuple[Loop, ...], readers: di
     hands = asked.node.writes in at.handed_on.values()
     leaf = Reorder(name, sources[0][0]) if only_reorders and not handed and not hands else Stage(name, tuple(sources))
     at.leaves.append((leaf, path))
-    if not hands and _is_stored(at, asked.node.writes):
+    if not hands and is_stored(at.graph, at.nodes, asked.node.writes):
         at.leaves.append((Store(f"store {asked.node.writes}", asked.node.writes, name), _store_path(at, asked, path)))
 
 
@@ -195,18 +190,22 @@ def _needs_other(at: Connection, asked: Asked, number: int, dim: str) -> bool:
 
 
 def _cuts(at: Connection, dim: str, tensor: str) -> bool:
-    """Whether steps along a dim read or write another part of a tensor; iterations those of the block's own.
+    """Whether steps along a dim read or write another part of a tensor.
 
-    A state that the section writes is another in every iteration, and so is what iterations pass to one another by
-    off-chip memory.
+    What iterations pass to one another by off-chip memory is another in each of them.
     """
-    found = at.graph.tensor_named[tensor]
     if dim != ITERATION:
-        return dim in found.dims
-    storage = at.graph.tensor_named[found.shares] if found.shares else found
-    written = {at.graph.tensor_named[asked.node.writes].shares for asked in at.nodes.values()}
-    own = storage.block == at.block.name and storage.role in ("weight", "state")
-    return own or storage.name in written or tensor in at.passed_by
+        return dim in at.graph.tensor_named[tensor].dims
+    return tensor in at.passed_by or changes(at.graph, at.block, at.nodes, tensor)
+
+
+def changes(graph: Graph, block: Block, nodes: Mapping[str, Asked], tensor: str) -> bool:
+    """Whether each execution of a block has another: what is the block's own, and a state that these nodes write."""
+    found = graph.tensor_named[tensor]
+    storage = graph.tensor_named[found.shares] if found.shares else found
+    written = {graph.tensor_named[asked.node.writes].shares for asked in nodes.values()}
+    own = storage.block == block.name and storage.role in ("weight", "state")
+    return own or storage.name in written
 
 
 def _store_path(at: Connection, asked: Asked, path: tuple[Loop, ...]) -> tuple[Loop, ...]:
@@ -217,10 +216,15 @@ def _store_path(at: Connection, asked: Asked, path: tuple[Loop, ...]) -> tuple[L
     return path
 
 
-def _is_stored(at: Connection, tensor: str) -> bool:
-    graph = at.graph
-    read_elsewhere = any(reader not in at.nodes for reader in graph.readers(tensor))
-    return bool(graph.tensor_named[tensor].shares) or read_elsewhere or tensor in graph.results or tensor in at.results
+def is_stored(graph: Graph, nodes: Mapping[str, Asked], tensor: str) -> bool:
+    """Whether what one of these nodes writes is read elsewhere, or is a result."""
+    read_elsewhere = any(reader not in nodes for reader in graph.readers(tensor))
+    return (
+        bool(graph.tensor_named[tensor].shares)
+        or read_elsewhere
+        or tensor in graph.results
+        or any(tensor == name for block in graph.blocks for _, name in block.carried)
+    )
 
 
 def _assemble(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from patterns.pipeline.program import Unit
+from rdu_model.banks import turns_of
 from rdu_model.collective import exchange
 from rdu_model.flow import Flow
 from rdu_model.homes import Memory, first_memory, memory_of
@@ -61,15 +64,15 @@ def summed_after(section: Section, source: str) -> int:
     return exchange(asked, section.flow.sizes_at(source), section.machine).latency_cycles
 
 
-def own_pace(section: Section, load: Load) -> int:
+def own_pace(section: Section, load: Load) -> Fraction:
     """Bytes in a cycle that a stream's AGCUs, its way and the ports of its PMUs let through."""
     machine = section.machine
     buffers = [buffer for buffer in section.buffers_of[load.name] if buffer.link.source == load.name]
-    pmus = min((buffer.pmus for buffer in buffers), default=machine.pmus)
-    limits = [pmus * machine.pmu_bytes_per_cycle]
-    limits += [int(section.wire(buffer.link.name).bytes_per_cycle) for buffer in buffers]
+    ports = [b.pmus / turns_of(section.flow, b, section.groups, load.name) for b in buffers]
+    limits = [min(ports, default=Fraction(machine.pmus)) * machine.pmu_bytes_per_cycle]
+    limits += [Fraction(int(section.wire(buffer.link.name).bytes_per_cycle)) for buffer in buffers]
     if load.row_par:
-        limits.append(load.row_par * machine.agcu_bytes_per_cycle)
+        limits.append(Fraction(load.row_par * machine.agcu_bytes_per_cycle))
     return min(limit for limit in limits if limit)
 
 

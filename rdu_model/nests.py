@@ -16,6 +16,9 @@ from rdu_model.ask import Asked, relation
 DEEPEST = 3
 # A run with less than this share of the section's time gains nothing from loops of its own.
 WORTH = 0.02
+# What a node counts to a loop that cuts its result, by the loop's depth; to a loop that adds up its result it counts 1.
+# Loops over results hold what is between nodes; loops that add up keep all columns of a product on the array at once.
+STYLES = ((1.0, 1.0, 1.0), (0.1, 0.1, 0.1), (1.0, 0.1, 0.1))
 
 
 @dataclass(frozen=True)
@@ -37,24 +40,27 @@ class Run:
     after: tuple[Asked, ...]
 
 
-def nest(nodes: Sequence[Asked], sizes: Mapping[str, int], weight: Mapping[str, float]) -> tuple[str | Nest, ...]:
+def nest(
+    nodes: Sequence[Asked], sizes: Mapping[str, int], weight: Mapping[str, float], style: Sequence[float] = STYLES[0]
+) -> tuple[str | Nest, ...]:
     """The nodes, in an order that respects what reads what, with every loop that is worth it.
 
     weight: time of each node, by name, in any unit.
     """
     total = sum(weight[asked.node.name] for asked in nodes)
-    return _Nesting(sizes, weight, total * WORTH).of(tuple(nodes), frozenset(), DEEPEST, 1)
+    return _Nesting(sizes, weight, style, total * WORTH).of(tuple(nodes), frozenset(), DEEPEST, 1)
 
 
 @dataclass(frozen=True)
 class _Nesting:
     sizes: Mapping[str, int]
     weight: Mapping[str, float]
+    style: Sequence[float]
     least: float
 
     def of(self, nodes: tuple[Asked, ...], used: frozenset[str], depth: int, key: int) -> tuple[str | Nest, ...]:
         """The heaviest run becomes a nest; what is before, in and after it is nested in its turn."""
-        best = self._heaviest(nodes, used) if depth and nodes else None
+        best = self._heaviest(nodes, used, self.style[DEEPEST - depth]) if depth and nodes else None
         if best is None:
             return tuple(asked.node.name for asked in nodes)
         # Keys are numbers with the places as digits (before 0, inside 1, after 2), so they never meet.
@@ -62,12 +68,15 @@ class _Nesting:
         before = self.of(best.before, used, depth, 3 * key)
         return (*before, inside, *self.of(best.after, used, depth, 3 * key + 2))
 
-    def _heaviest(self, nodes: tuple[Asked, ...], used: frozenset[str]) -> Run | None:
+    def _heaviest(self, nodes: tuple[Asked, ...], used: frozenset[str], free: float) -> Run | None:
         best, most = None, self.least
         for dim in union(*(asked.dims for asked in nodes)):
             if dim not in used and self.sizes[dim] > 1:
                 for run in runs(nodes, dim, used):
-                    found = self._weight(run.nodes)
+                    found = sum(
+                        self.weight[asked.node.name] * (1 if relation(asked, dim) == "reduced" else free)
+                        for asked in run.nodes
+                    )
                     if found > most:
                         best, most = run, found
                     if self._weight(run.after) <= most:

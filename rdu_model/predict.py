@@ -1,265 +1,192 @@
 """The time of a nested section in closed form, for choosing tiles: the simulation says what it really is.
 
 A loop of n steps over a body takes the body's fill once and its interval n - 1 times: the slowest part of the body, or
-the time of its bytes from HBM, which all streams share.
+what the slots of its streams let through. Loops and nodes of the section follow one another as they need each other's
+results; ahead.py says how their streams share off-chip memory, and how far these run ahead.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from fractions import Fraction
-from functools import cached_property
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-from patterns.count import storage_of
-from rdu_model.ask import Asked
-from rdu_model.collective import exchange
-from rdu_model.homes import Homes, Memory, first_memory, memory_of
-from rdu_model.machine import Machine, usable_pcus
+from rdu_model.ahead import Part, time_of
+from rdu_model.buffers import pmus_for
+from rdu_model.loops import Body, Inflow, Loops, Path
 from rdu_model.nests import Nest
-from rdu_model.price import cycles, grid
+from rdu_model.sketch import Sketch, Tiles
+from rdu_model.streams import Stream, allowed_bytes, slots_ahead
 
-Tiles = Mapping[int, int]
-Shape = tuple[str | Nest, ...]
-Path = tuple[Nest, ...]
-# Bytes that are read in one step of each loop, and bytes that buffers hold.
-Sum = tuple[dict[int, int], int]
-# Of one step of a loop: its fill, its slowest stage, its own bytes, all bytes.
-Body = tuple[int, int, int, int]
+# Slots of a stream that is neither of weights nor of states: two where there is another tile.
+INPUT_SLOTS = 2
 
 
 @dataclass(frozen=True)
-class Sketch:
-    """What a prediction needs: the nodes, how they are nested, each node's share of the PCUs.
+class Flowing:
+    """A stream with tiles of these sizes: its slots, and how many bytes it may hold before its readers start.
 
-    paths: the nests around each node. kept: those that a node shares with all that read its result, so that a buffer
-    holds what is made in one of their steps. needs: for each body (by key of its nest, 0 for the section), the earlier
-    items that each item reads from. outside: (position of the read, key of the innermost nest that cuts it) of what
-    each node reads from off-chip memory. slower: for tensors behind the first memory, how many of its bytes pass while
-    one of theirs does.
+    moved_bytes: that pass the first memory's streams meanwhile, of a tile that stays for several executions its part.
     """
 
-    nodes: Mapping[str, Asked]
-    shape: Shape
-    sizes: Mapping[str, int]
-    pcus: Mapping[str, int]
-    paths: Mapping[str, Path]
-    kept: Mapping[str, Path]
-    needs: Mapping[int, tuple[tuple[int, ...], ...]]
-    outside: Mapping[str, tuple[tuple[int, int], ...]]
-    machine: Machine
-    memory: Memory
-    slower: Mapping[str, Fraction]
-    known: dict[tuple[str, tuple[int, ...]], int] = field(default_factory=dict)
-    moved: dict[tuple[str, tuple[int, ...]], tuple[tuple[int, ...], int]] = field(default_factory=dict)
-    sums: dict[tuple[int, tuple[int, ...]], Sum] = field(default_factory=dict)
-    bodies: dict[tuple[int, tuple[int, ...]], Body] = field(default_factory=dict)
-
-    @cached_property
-    def together(self) -> tuple[tuple[Path, tuple[str, ...]], ...]:
-        """The nodes by the nests around them."""
-        found: dict[tuple[int, ...], tuple[Path, list[str]]] = {}
-        for name, path in self.paths.items():
-            found.setdefault(tuple(nest.key for nest in path), (path, []))[1].append(name)
-        return tuple((path, tuple(names)) for path, names in found.values())
-
-    @cached_property
-    def deciding(self) -> Mapping[int, tuple[int, ...]]:
-        """For each nest the keys of those around it, itself and those in it: their tiles decide what a step takes."""
-        return dict(_deciding(self.shape, ()))
-
-    def stage_cycles(self, name: str, sizes: Mapping[str, int]) -> int:
-        """Cycles of a node on one tile, remembered."""
-        asked = self.nodes[name]
-        key = (name, tuple([sizes[dim] for dim in asked.dims]))
-        if key not in self.known:
-            self.known[key] = self._worked(asked, sizes) + self.machine.step_cycles
-        return self.known[key]
-
-    def _worked(self, asked: Asked, sizes: Mapping[str, int]) -> int:
-        """Cycles on PCUs or, where a section does nothing but sum over sockets, on the links.
-
-        Beside other work links choose no tiles: they are busy for as many cycles whatever these are.
-        """
-        if asked.unit_class == "network" and len(self.nodes) == 1:
-            return exchange(asked, sizes, self.machine).cycles
-        bare = asked.unit_class in ("network", "memory")
-        return 0 if bare else cycles(grid(asked, sizes, self.machine), self.pcus[asked.node.name])
-
-    def touched(self, name: str, sizes: Mapping[str, int]) -> tuple[tuple[int, ...], int]:
-        """Bytes of each read and of the result of a node on one tile, remembered."""
-        asked = self.nodes[name]
-        key = (name, tuple([sizes[dim] for dim in asked.dims]))
-        if key not in self.moved:
-            self.moved[key] = asked.touched(sizes)
-        return self.moved[key]
-
-    def tile_sizes(self, path: Path, tiles: Tiles) -> Mapping[str, int]:
-        """Extents of all dims inside these nests."""
-        return {**self.sizes, **{nest.dim: tiles[nest.key] for nest in path}}
+    inflow: Inflow
+    slot_bytes: int
+    moved_bytes: int
+    slots: int
+    allowed_bytes: int
+    ahead_bytes: int
 
 
-def sketch(
-    nodes: Mapping[str, Asked], shape: Shape, sizes: Mapping[str, int], machine: Machine, homes: Homes
-) -> Sketch:
-    """A nested section, ready for predictions."""
-    paths = dict(_paths(shape))
-    makers = {asked.node.writes: name for name, asked in nodes.items()}
-    kept = dict(paths)
-    outside: dict[str, list[tuple[int, int]]] = {name: [] for name in nodes}
-    for name, asked in nodes.items():
-        for number, read in enumerate(asked.node.reads):
-            if read in makers:
-                maker = makers[read]
-                kept[maker] = tuple(a for a, b in zip(kept[maker], paths[name], strict=False) if a is b)
-            if read not in makers or asked.graph.tensor_named[read].shares:
-                cutting = [nest.key for nest in paths[name] if nest.dim in asked.cutting(number)]
-                outside[name].append((number, cutting[-1] if cutting else 0))
-    return Sketch(
-        nodes=nodes,
-        shape=shape,
-        sizes=sizes,
-        pcus=_shares(nodes, sizes, machine),
-        paths=paths,
-        kept=kept,
-        needs=dict(_needs(nodes, shape, 0)),
-        outside={name: tuple(found) for name, found in outside.items()},
-        machine=machine,
-        memory=first_memory(machine),
-        slower=dict(_slower(nodes, machine, homes)) if homes.ddr else {},
-    )
+@dataclass(frozen=True)
+class Prediction:
+    """A sketch with tiles for its loops."""
 
-
-def _slower(nodes: Mapping[str, Asked], machine: Machine, homes: Homes) -> Iterator[tuple[str, Fraction]]:
-    first = first_memory(machine).pace
-    for asked in nodes.values():
-        for name in asked.node.reads:
-            pace = memory_of(machine, homes, storage_of(asked.graph, name)).pace
-            if pace != first:
-                yield name, Fraction(first.amount * pace.cycles, first.cycles * pace.amount)
-
-
-def _needs(nodes: Mapping[str, Asked], shape: Shape, key: int) -> Iterator[tuple[int, tuple[tuple[int, ...], ...]]]:
-    """Of this body and of those inside."""
-    inside = [[item] if isinstance(item, str) else [name for name, _ in _paths(item.body)] for item in shape]
-    made_by = {nodes[name].node.writes: number for number, names in enumerate(inside) for name in names}
-    found = []
-    for number, names in enumerate(inside):
-        read = {made_by.get(tensor, number) for name in names for tensor in nodes[name].node.reads}
-        found.append(tuple(sorted(read - {number})))
-    yield key, tuple(found)
-    for item in shape:
-        if isinstance(item, Nest):
-            yield from _needs(nodes, item.body, item.key)
-
-
-def _paths(shape: Shape, path: Path = ()) -> Iterator[tuple[str, Path]]:
-    for item in shape:
-        if isinstance(item, Nest):
-            yield from _paths(item.body, (*path, item))
-        else:
-            yield item, path
-
-
-def _deciding(shape: Shape, around: tuple[int, ...]) -> Iterator[tuple[int, tuple[int, ...]]]:
-    for item in shape:
-        if isinstance(item, Nest):
-            yield item.key, (*around, item.key, *(nest.key for nest in all_nests(item.body)))
-            yield from _deciding(item.body, (*around, item.key))
-
-
-def _shares(nodes: Mapping[str, Asked], sizes: Mapping[str, int], machine: Machine) -> dict[str, int]:
-    """PCUs of each node in proportion to its work, at least 1."""
-    works = {
-        name: grid(asked, sizes, machine).total_cycles
-        for name, asked in nodes.items()
-        if asked.unit_class in ("matrix", "vector")
-    }
-    total = sum(works.values())
-    return {name: max(1, usable_pcus(machine) * work // total) for name, work in works.items()}
+    of: Sketch
+    loops: Loops
+    tiles: Tiles
+    flowing: Sequence[Flowing]
 
 
 def predict(of: Sketch, tiles: Tiles, room_bytes: int) -> float:
     """Cycles of one execution of a section with these tiles; far more where buffers would not fit."""
-    read, held = _bytes(of, tiles)
-    pace = of.memory.pace
-    fill, _, direct, moved = _step(of, of.shape, 0, dict(of.sizes), tiles, read)
-    busy = pace.cycles_for(moved)
-    # While one loop fills, streams of the next run ahead, as far as the machine has room for them.
-    ahead = pace.cycles_for(of.machine.prefetch_bytes) * (len([x for x in of.shape if isinstance(x, Nest)]) - 1)
-    time = busy + max(0, pace.cycles_for(direct) + fill - busy - max(0, ahead))
-    return time * (1 + 10 * max(0, held - room_bytes) / max(1, room_bytes))
+    loops = of.loops(tiles)
+    here = Prediction(of, loops, tiles, _flowing(of, loops, tiles))
+    row = loops.row
+    bodies = [_item(here, item, dict(of.sizes)) for item in row.items]
+    first, ahead = [0] * len(bodies), [0] * len(bodies)
+    for flow in here.flowing:
+        number = row.holds[flow.inflow.reader]
+        ahead[number] += flow.ahead_bytes
+        if not flow.inflow.around:
+            first[number] += flow.moved_bytes
+    parts = [
+        Part(row.needs[n], body.fill, body.tail, first[n], body.moved, min(ahead[n], first[n] + body.moved))
+        for n, body in enumerate(bodies)
+    ]
+    # Tiles that are larger than what a stream may hold come early all the same: that is not to be relied on.
+    early = sum(max(0, flow.slots * flow.slot_bytes - flow.allowed_bytes) for flow in here.flowing)
+    time = time_of(parts, early, of.memory, of.repeated)
+    over = max(0, _held_bytes(here) - room_bytes)
+    return time * (1 + 10 * over / max(1, room_bytes))
 
 
-def _bytes(of: Sketch, tiles: Tiles) -> tuple[dict[int, int], int]:
-    """Bytes from off-chip memory in one step of each loop (0: outside all), and bytes that buffers hold."""
-    read: dict[int, int] = {}
-    held = 0
-    for number, (path, names) in enumerate(of.together):
-        key = (number, tuple([tiles[nest.key] for nest in path]))
-        if key not in of.sums:
-            of.sums[key] = _bytes_of(of, names, tiles)
-        inside, more = of.sums[key]
-        held += more
-        for at, moved in inside.items():
-            read[at] = read.get(at, 0) + moved
-    return read, held
+def _flowing(of: Sketch, loops: Loops, tiles: Tiles) -> tuple[Flowing, ...]:
+    found: list[tuple[Inflow, Stream]] = []
+    for inflow in loops.inflows:
+        path = loops.paths[inflow.reader]
+        key = (inflow, tuple([tiles[nest.key] for nest in path]))
+        if key not in loops.streams:
+            reads, _ = of.touched(inflow.reader, of.tile_sizes(path, tiles))
+            loops.streams[key] = Stream(reads[inflow.number], trips(of, inflow.around, tiles))
+        found.append((inflow, loops.streams[key]))
+    ahead = [stream for inflow, stream in found if inflow.ahead]
+    prefetch = of.machine.prefetch_bytes
+    allowed = iter(allowed_bytes(ahead, prefetch, of.machine))
+    slots = iter(slots_ahead(ahead, prefetch, of.machine))
+    flowing = []
+    for inflow, stream in found:
+        # A single large tile is there as a whole, but nothing says that it may come early.
+        count = next(slots) if inflow.ahead else min(INPUT_SLOTS, stream.tiles)
+        most = next(allowed) if inflow.ahead else count * stream.slot_bytes
+        early = min(count * stream.slot_bytes, most, stream.total_bytes)
+        count = min(count, stream.tiles * of.run.executions)
+        slower = of.slower.get(of.nodes[inflow.reader].node.reads[inflow.number], 1)
+        moved = int(stream.slot_bytes * slower) // (of.run.executions if inflow.stays else 1)
+        flowing.append(Flowing(inflow, stream.slot_bytes, moved, count, most, early))
+    return tuple(flowing)
 
 
-def _bytes_of(of: Sketch, names: Sequence[str], tiles: Tiles) -> Sum:
-    """The same of some nodes."""
-    read: dict[int, int] = {}
-    held = 0
-    for name in names:
-        path, kept = of.paths[name], of.kept[name]
-        reads, out = of.touched(name, of.tile_sizes(path, tiles))
-        if kept is not path:
-            out = of.touched(name, of.tile_sizes(kept, tiles))[1]
-        held += (2 if kept else 1) * out
-        for number, at in of.outside[name]:
-            slower = of.slower.get(of.nodes[name].node.reads[number], 1)
-            read[at] = read.get(at, 0) + int(reads[number] * slower)
-            held += (2 if at else 1) * reads[number]
-    return read, held
+def trips(of: Sketch, path: Path, tiles: Tiles) -> int:
+    """Steps of all these loops in one execution."""
+    count = 1
+    for nest in path:
+        count *= -(-of.sizes[nest.dim] // tiles[nest.key])
+    return count
 
 
-def _step(of: Sketch, shape: Shape, key: int, sizes: dict[str, int], tiles: Tiles, read: Mapping[int, int]) -> Body:
-    """Of one step of a loop: its fill (the longest path through the body), the cycles of its slowest stage, its own
-    bytes from HBM, and those with loops inside. Loops inside stream on: they hold nobody up but with their stages.
-    """
-    direct = moved = read.get(key, 0)
-    slowest = 0
+def _item(here: Prediction, item: str | Nest, sizes: dict[str, int]) -> Body:
+    """A node, or a loop with all its steps; of loops remembered, because most stay when a tile changes."""
+    if isinstance(item, str):
+        return _node(here, item, sizes)
+    loops, tiles = here.loops, here.tiles
+    slots = tuple([flow.slots for flow in here.flowing if flow.inflow.key in loops.inside[item.key]])
+    key = (
+        item.key,
+        tuple([tiles[nest] for nest in loops.inside[item.key]]),
+        tuple([tiles[nest] for nest in loops.around[item.key]]),
+        slots,
+    )
+    if key not in loops.bodies:
+        loops.bodies[key] = _loop(here, item, sizes)
+    return loops.bodies[key]
+
+
+def _node(here: Prediction, name: str, sizes: Mapping[str, int]) -> Body:
+    of = here.of
+    took = of.stage_cycles(name, sizes)
+    stored = of.touched(name, sizes)[1] if name in here.loops.stored.get(0, ()) else 0
+    late = took + of.latency_cycles(name)
+    return Body(late + of.memory.pace.cycles_for(stored), took, late, stored, stored)
+
+
+def _loop(here: Prediction, nest: Nest, sizes: dict[str, int]) -> Body:
+    of = here.of
+    extent = here.tiles[nest.key]
+    body = _body(here, nest, {**sizes, nest.dim: extent})
+    steps = -(-of.sizes[nest.dim] // extent)
+    interval = max(body.slowest, _slot_interval(here, nest.key, body))
+    # While the last step's tile passes the stages, the memory stores the tile before it.
+    tail = body.tail - of.memory.pace.cycles_for(body.stored) if steps > 1 else body.tail
+    # What the steps add up is stored when all are done.
+    late = sum(of.touched(name, sizes)[1] for name in here.loops.stored.get(nest.key, ()))
+    fill = body.fill + (steps - 1) * interval + of.memory.pace.cycles_for(late)
+    return Body(fill, steps * interval, max(0, tail), steps * body.moved + late, steps * body.stored + late)
+
+
+def _body(here: Prediction, nest: Nest, sizes: dict[str, int]) -> Body:
+    """One step of a loop. Loops inside stream on: they hold nobody up but with their stages."""
+    of = here.of
+    direct = sum(flow.moved_bytes for flow in here.flowing if flow.inflow.key == nest.key)
+    bodies = [_item(here, item, sizes) for item in nest.body]
+    needs = here.loops.needs[nest.key]
     ends: list[int] = []
-    for item, needed in zip(shape, of.needs[key], strict=True):
-        if isinstance(item, Nest):
-            extent = tiles[item.key]
-            known = (item.key, tuple([tiles[key] for key in of.deciding[item.key]]))
-            if known not in of.bodies:
-                of.bodies[known] = _step(of, item.body, item.key, {**sizes, item.dim: extent}, tiles, read)
-            inner = of.bodies[known]
-            trips = -(-of.sizes[item.dim] // extent)
-            took = _loop(of, inner, trips)
-            slowest = max(slowest, trips * inner[1])
-            moved += trips * inner[3]
-        else:
-            took = of.stage_cycles(item, sizes)
-            slowest = max(slowest, took)
-        ends.append(max((ends[number] for number in needed), default=0) + took)
-    return max(ends, default=0), slowest, direct, moved
+    for body, before in zip(bodies, needs, strict=True):
+        ends.append(max((ends[number] for number in before), default=0) + body.fill)
+    after = [0] * len(bodies)
+    for number in reversed(range(len(bodies))):
+        for needed in needs[number]:
+            after[needed] = max(after[needed], after[number] + bodies[number].fill)
+    fill = max(ends, default=0)
+    stored = sum(body.stored for body in bodies)
+    tails = [body.tail + rest for body, rest in zip(bodies, after, strict=True) if body.moved]
+    return Body(
+        fill=fill,
+        slowest=max((body.slowest for body in bodies), default=0),
+        tail=fill - of.memory.pace.cycles_for(stored) if direct else max(tails, default=0),
+        moved=direct + sum(body.moved for body in bodies),
+        stored=stored,
+    )
 
 
-def _loop(of: Sketch, body: Body, trips: int) -> int:
-    """A stream's two slots must cover the memory's latency: with less bytes a step, latency is what it takes."""
-    fill, slowest, direct, moved = body
-    pace = of.memory.pace
-    least = -(-of.memory.latency_cycles // 2) if direct else 0
-    return pace.cycles_for(direct) + fill + (trips - 1) * max(slowest, pace.cycles_for(moved), least)
+def _slot_interval(here: Prediction, key: int, body: Body) -> int:
+    """Cycles in which the slots of a loop's streams go round: fill one, wait for the memory's latency, read it."""
+    of = here.of
+    mine = [flow for flow in here.flowing if flow.inflow.key == key and flow.slot_bytes]
+    if not mine:
+        return 0
+    came = of.memory.pace.cycles_for(sum(flow.moved_bytes for flow in mine)) + of.memory.latency_cycles + of.way_cycles
+    return -(-(came + body.slowest) // min(flow.slots for flow in mine))
 
 
-def all_nests(shape: Shape) -> list[Nest]:
-    """Every nest, those inside after those around them."""
-    found: list[Nest] = []
-    for item in shape:
-        if isinstance(item, Nest):
-            found += [item, *all_nests(item.body)]
-    return found
+def _held_bytes(here: Prediction) -> int:
+    """Bytes of the PMUs of all buffers."""
+    of = here.of
+    pmus = of.carried_bytes // of.machine.pmu_bytes
+    for flow in here.flowing:
+        pmus += pmus_for(flow.slots * flow.slot_bytes, 0, 0, of.machine)
+    for name, kept in here.loops.kept.items():
+        key = (name, tuple([here.tiles[nest.key] for nest in kept]))
+        if key not in here.loops.held:
+            made = of.touched(name, of.tile_sizes(kept, here.tiles))[1]
+            here.loops.held[key] = pmus_for((2 if kept else 1) * made, 0, 0, of.machine)
+        pmus += here.loops.held[key]
+    return pmus * of.machine.pmu_bytes

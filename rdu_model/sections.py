@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import inf
 
 from patterns.graph import Block, Graph, Node
 from rdu_model.ask import Asked, ask
+from rdu_model.banks import map_to_banks
 from rdu_model.buffers import Group, buffers, group
 from rdu_model.connect import connect
 from rdu_model.flow import Flow, take_apart
 from rdu_model.homes import Homes
+from rdu_model.loops import Run, without
 from rdu_model.machine import Machine, usable_pcus
 from rdu_model.parallelize import Task, allocate
 from rdu_model.pipe import Metapipe, Stage
 from rdu_model.ports import lacking_ports
+from rdu_model.predict import predict
 from rdu_model.price import grid
 from rdu_model.section import Section
 from rdu_model.shortage import Shortage
-from rdu_model.tiling import choose_tiles, shape_section, without_single_steps
+from rdu_model.sketch import single_steps
+from rdu_model.tiling import shapes_of, tile
 
 # How often tiles are chosen, again with less room to plan with where the buffers turn out too large; of sections with
 # very many nodes, where each time takes long, less often.
@@ -53,17 +58,24 @@ def build(piece: Piece, machine: Machine) -> Section | Shortage:
     name = piece.block.name if whole else f"{piece.block.name}.{piece.nodes[0].name}"
     room = machine.pmus * machine.pmu_bytes
     best: Section | None = None
-    shaped = shape_section(list(asked.values()), piece.graph.sizes, machine, piece.homes)
+    least = inf
+    shapes = shapes_of(piece.block, list(asked.values()), machine, Run(piece.iterations, piece.spilled, piece.homes))
     for _ in range(ATTEMPTS if len(asked) <= LARGE else ATTEMPTS_LARGE):
-        tiles = choose_tiles(shaped, room)
-        shape = without_single_steps(shaped.shape, piece.graph.sizes, tiles)
+        shaped, tiles = tile(shapes, room)
+        shapes = [shaped]
+        cycles = predict(shaped, tiles, machine.pmus * machine.pmu_bytes)
+        if cycles >= least:
+            break
+        shape = without(shaped.shape, single_steps(shaped, tiles))
         metapipe = connect(name, piece.graph, piece.block, asked, shape, tiles, piece.iterations, piece.spilled)
         built = spread_out(metapipe, machine, piece.members, asked, piece.homes)
         if isinstance(built, Section):
-            if best is None or built.lacking_pmus < best.lacking_pmus:
-                best = built
+            # Where buffers lack PMUs, stages are slower by about as much.
+            slower = cycles * (1 + built.lacking_pmus / machine.pmus)
+            if slower < least:
+                best, least = built, slower
             if not built.lacking_pmus:
-                return built
+                break
             room = room * machine.pmus // (machine.pmus + built.lacking_pmus)
         elif built.resource == "PMUs":
             room = room * built.available * 9 // (built.needed * 10)
@@ -98,7 +110,9 @@ def spread_out(
     found = buffers(flow, groups, machine)
     if isinstance(found, Shortage):
         return found
-    section = Section(flow, groups, found.of_links, found.carried, found.lacking, machine, members, homes or Homes())
+    spare = machine.pmus - found.carried - sum(buffer.pmus for buffer in found.of_links)
+    of_links, _ = map_to_banks(found.of_links, spare, machine)
+    section = Section(flow, groups, of_links, found.carried, found.lacking, machine, members, homes or Homes())
     return lacking_ports(section) or section
 
 

@@ -7,28 +7,43 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from patterns.graph import Block
 from patterns.plan import Nest as PlanNest
 from patterns.plan import Tile, Tiling
 from rdu_model.ask import Asked
-from rdu_model.homes import Homes
+from rdu_model.loops import Run, all_nests
 from rdu_model.machine import Machine, hbm_pace, macs_per_pcu, usable_pcus
-from rdu_model.nests import Nest, nest
+from rdu_model.nests import STYLES, nest
 from rdu_model.pipe import ITERATION, Item, Pipe, Placed, Reorder, Stage, placed
-from rdu_model.predict import Shape, Sketch, all_nests, predict, sketch
+from rdu_model.predict import predict
+from rdu_model.sketch import Sketch, sketch
 
 # How often the tiles of all loops are chosen again, given those of the others.
 ROUNDS = 2
 MOST_TILE_SIZES = 14
-# Smaller tiles must be worth their steps, and predictions are good to a few percent: of all within this part of the
-# least predicted time the greatest is taken.
-NEARLY = 0.03
+MANY = 200
+# When they are chosen again, so many greater and smaller ones are tried.
+NEIGHBOURS = 2
+# Smaller tiles must be worth their steps: of all within this part of the least predicted time, and a step more, the
+# greatest is taken.
+NEARLY = 0.0005
 
 
-def shape_section(nodes: Sequence[Asked], sizes: Mapping[str, int], machine: Machine, homes: Homes) -> Sketch:
-    """How the nodes of a section nest, and in which memories their tensors lie."""
+def shapes_of(block: Block, nodes: Sequence[Asked], machine: Machine, run: Run) -> list[Sketch]:
+    """The ways in which the nodes of a section may nest."""
+    sizes = nodes[0].graph.sizes
     by_name = {asked.node.name: asked for asked in nodes}
     weight = {name: _weight(asked, sizes, machine) for name, asked in by_name.items()}
-    return sketch(by_name, nest(nodes, sizes, weight), sizes, machine, homes)
+    # Of very many nodes one way: each takes long.
+    styles = STYLES if len(nodes) <= MANY else STYLES[:1]
+    shapes = dict.fromkeys(nest(nodes, sizes, weight, style) for style in styles)
+    return [sketch(block, by_name, shape, machine, run) for shape in shapes]
+
+
+def tile(shapes: Sequence[Sketch], room_bytes: int) -> tuple[Sketch, dict[int, int]]:
+    """The fastest of these shapes by prediction, the first of equal ones, with its tiles."""
+    found = [(shape, choose_tiles(shape, room_bytes)) for shape in shapes]
+    return min(found, key=lambda one: predict(one[0], one[1], room_bytes))
 
 
 def _weight(asked: Asked, sizes: Mapping[str, int], machine: Machine) -> float:
@@ -53,13 +68,14 @@ def choose_tiles(of: Sketch, room_bytes: int) -> dict[int, int]:
     """
     nests = all_nests(of.shape)
     tiles = {loop.key: of.sizes[loop.dim] for loop in nests}
-    for _ in range(ROUNDS):
+    for again in range(ROUNDS):
         for loop in nests:
-            times = {
-                extent: predict(of, {**tiles, loop.key: extent}, room_bytes)
-                for extent in _tile_sizes(of.sizes[loop.dim])
-            }
-            enough = min(times.values()) * (1 + NEARLY)
+            extents = _tile_sizes(of.sizes[loop.dim])
+            if again:
+                near = extents.index(tiles[loop.key])
+                extents = extents[max(0, near - NEIGHBOURS) : near + NEIGHBOURS + 1]
+            times = {extent: predict(of, {**tiles, loop.key: extent}, room_bytes) for extent in extents}
+            enough = min(times.values()) * (1 + NEARLY) + of.machine.step_cycles
             tiles[loop.key] = next(extent for extent, time in times.items() if time <= enough)
     return tiles
 
@@ -68,18 +84,6 @@ def _tile_sizes(extent: int) -> list[int]:
     """The whole dim, then powers of two below it, the greatest first."""
     powers = [1 << bit for bit in reversed(range((extent - 1).bit_length()))]
     return [extent, *powers[:MOST_TILE_SIZES]]
-
-
-def without_single_steps(shape: Shape, sizes: Mapping[str, int], tiles: Mapping[int, int]) -> Shape:
-    """The nests that have more than one step; the bodies of the others in their place."""
-    kept: list[str | Nest] = []
-    for item in shape:
-        if not isinstance(item, Nest):
-            kept.append(item)
-            continue
-        body = without_single_steps(item.body, sizes, tiles)
-        kept += body if tiles[item.key] >= sizes[item.dim] else (Nest(item.key, item.dim, body),)
-    return tuple(kept)
 
 
 def tiling_of(body: tuple[Item, ...]) -> Tiling:

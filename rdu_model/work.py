@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from functools import singledispatch
 
 from patterns.pipeline.script import Counts, Finish, Op, Run, Start
+from rdu_model.banks import turns_of
 from rdu_model.buffers import load_bytes, read_bytes
 from rdu_model.collective import exchange
 from rdu_model.homes import Memory
@@ -88,7 +89,8 @@ def _moving_cycles(section: Section, name: str, reads: Mapping[str, int], writte
         else:
             moved = written if name == link.source else 0
             over_mesh = wire.write_cycles(moved)
-        slowest = max(slowest, -(-moved // (buffer.pmus * port)), over_mesh)
+        busy_bytes = moved * turns_of(section.flow, buffer, section.groups, name)
+        slowest = max(slowest, -(-busy_bytes // (buffer.pmus * port)), over_mesh)
     return slowest
 
 

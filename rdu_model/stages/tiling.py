@@ -9,11 +9,13 @@ from patterns.axes import union
 from rdu_model.ask import relation
 from rdu_model.compilation import Compilation, Compiled
 from rdu_model.compile_stage import Cell, Lines, Rows, Shown, title
+from rdu_model.loops import Run, Shape, all_nests
 from rdu_model.nests import DEEPEST, WORTH, Nest
 from rdu_model.pipe import ITERATION, Item, Leaf, Pipe, Reorder, Stage, placed, steps
-from rdu_model.predict import Shape, Sketch, all_nests, predict
+from rdu_model.predict import predict
 from rdu_model.section import Section
-from rdu_model.tiling import NEARLY, shape_section
+from rdu_model.sketch import Sketch
+from rdu_model.tiling import NEARLY, shapes_of
 from rdu_model.vocabulary import INDENT, steps_text
 
 RANK = 1
@@ -22,7 +24,7 @@ PLACED = False
 LEGEND = f"""\
 Predicted cycles of one execution with other tiles of one loop, those of the others as they are; far more where \
 buffers would not fit. Of all within \
-{NEARLY:.0%} of the least the greatest tile is taken; the simulation of the whole section may find another best."""
+{NEARLY:.2%} of the least the greatest tile is taken; the simulation of the whole section may find another best."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,11 @@ def _loops(section: Section) -> Iterator[Shown]:
     rows = tuple(_row(section, pipe) for pipe in _pipes(metapipe.body))
     if rows:
         yield Rows(("loop", "nodes in it", "extent", "tile", "steps", "last step"), rows)
-    of = shape_section(list(section.flow.asked.values()), metapipe.graph.sizes, section.machine, section.homes)
+    spilled = frozenset(spill.name.removeprefix("spill ") for spill in metapipe.spills)
+    run = Run(metapipe.iterations, spilled, section.homes)
+    shapes = shapes_of(metapipe.of_block, list(section.flow.asked.values()), section.machine, run)
+    # Of the ways to nest that were thought of, the one that the section has.
+    of = max(shapes, key=lambda way: sum(1 for loop in _found(way.shape, section) if loop.pipe))
     loops = tuple(_found(of.shape, section))
     if loops:
         yield _alternatives(of, loops, section)
@@ -141,7 +147,7 @@ def _whole(section: Section, loops: tuple[Loop, ...]) -> Iterator[str]:
         blocked = tuple(one.node.name for one in asked if relation(one, dim) == "blocked")
         considered = any(loop.nest.dim == dim for loop in loops)
         reasons = [f"{few(blocked)} must have all of it" for _ in blocked[:1]]
-        reasons += [f"a loop over it would gain less than {NEARLY:.0%}"] if considered else []
+        reasons += [f"a loop over it would gain less than {NEARLY:.2%}"] if considered else []
         if not reasons:
             reasons.append(f"the nodes that know it are in {DEEPEST} loops already, or under {WORTH:.0%} of the time")
         yield f"  {dim}  {sizes[dim]:,}: {'; '.join(reasons)}"

@@ -75,7 +75,7 @@ def test_a_wider_stage_gets_more_pmus_to_read_from() -> None:
     assert pmus(512) == 16
 
 
-def test_streams_read_ahead_as_far_as_prefetch_bytes() -> None:
+def test_a_stream_alone_has_the_whole_prefetch() -> None:
     def stream(prefetch: str) -> tuple[int, int]:
         graph = workload("gemm", overrides={"m": "1", "n": "65536", "k": "4096"})
         from rdu_model.sections import Piece, build
@@ -86,16 +86,15 @@ def test_streams_read_ahead_as_far_as_prefetch_bytes() -> None:
         assert isinstance(section, Section)
         found = max(section.buffers, key=lambda buffer: buffer.slots * buffer.slot_bytes)
         assert section.pmus <= machine.pmus
-        return found.slots, found.slot_bytes
+        return found.slots * found.slot_bytes, found.slot_bytes
 
-    slots, slot_bytes = stream("0 B")
-    assert slots == 2
-    deeper, same_bytes = stream("64 MiB")
-    assert same_bytes == slot_bytes
-    assert deeper == 2 + 2**26 // slot_bytes
+    least, slot_bytes = stream("0 B")
+    assert least == slot_bytes or least <= 2**18
+    held, slot_bytes = stream("64 MiB")
+    assert 2**26 - slot_bytes < held <= 2**26 + 2**18
     # Never more than there are free PMUs.
     most, _ = stream("100 GB")
-    assert most * slot_bytes <= 1040 * 2**19
+    assert most <= 1040 * 2**19
 
 
 def test_what_does_not_fit_says_which_part_is_greatest() -> None:

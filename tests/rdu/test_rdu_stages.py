@@ -101,8 +101,10 @@ def test_an_unknown_stage_is_refused(unit: Machine) -> None:
 
 
 def test_the_smaller_last_step_is_told(unit: Machine) -> None:
-    program = next(one for one in show_stage("metapipe", compiled("softmax", unit)) if isinstance(one, Lines))
-    assert any("METAPIPE(ceil(rows/" in line and "the last of" in line for line in program.lines)
+    program = next(
+        one for one in show_stage("metapipe", compiled("attention", unit, context="97")) if isinstance(one, Lines)
+    )
+    assert any("METAPIPE(ceil(context/" in line and "the last of" in line for line in program.lines)
 
 
 def test_every_leaf_and_buffer_has_its_statement_once(unit: Machine) -> None:

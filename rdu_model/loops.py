@@ -1,0 +1,210 @@
+"""Where the nodes of a section stand to one another in its loops, and what streams in and out, and where."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from patterns.graph import Block
+from rdu_model.ask import Asked
+from rdu_model.connect import changes, is_stored
+from rdu_model.homes import Homes
+from rdu_model.nests import Nest
+from rdu_model.streams import Stream
+
+Shape = tuple[str | Nest, ...]
+Path = tuple[Nest, ...]
+
+
+@dataclass(frozen=True)
+class Run:
+    """How a section is run: so many executions of its block in one call.
+
+    spilled: what these hand on through off-chip memory, by its name inside. homes: where tensors lie.
+    """
+
+    executions: int = 1
+    spilled: frozenset[str] = frozenset()
+    homes: Homes = field(default_factory=Homes)
+
+
+@dataclass(frozen=True, eq=False)
+class Inflow:
+    """A stream from off-chip memory: read `number` of the node `reader`, a tile in each step of the loops `around`.
+
+    ahead: of weights or states, which may run ahead of their readers. stays: one tile serves all executions in a call.
+    """
+
+    reader: str
+    number: int
+    around: Path
+    ahead: bool
+    stays: bool
+
+    @property
+    def key(self) -> int:
+        """The innermost of these loops, 0 if there is none."""
+        return self.around[-1].key if self.around else 0
+
+
+@dataclass(frozen=True)
+class Row:
+    """Nodes and loops that follow one another. needs: for each the items that it reads from. holds: the item that each
+    node is in.
+    """
+
+    items: Shape
+    needs: tuple[tuple[int, ...], ...]
+    holds: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Body:
+    """One step of a loop, or one node: cycles from its first tile to its last result; of its slowest stage; after its
+    last byte came until its last is sent; bytes from and to off-chip memory, and of these those to it.
+    """
+
+    fill: int
+    slowest: int
+    tail: int
+    moved: int
+    stored: int
+
+
+@dataclass(frozen=True)
+class Loops:
+    """A section with these loops.
+
+    row: what it is, from outside. paths: the loops around each node. kept: those that a node shares with all that read
+    its result, so that a buffer holds what is made in one of their steps. needs: for each loop, by its key, what each
+    item of its body reads from. stored: nodes whose result leaves the chip when a loop is done, by its key, or with
+    each of their tiles (0). inside, around: by the key of each loop, it and those in it, and those it is in. bodies,
+    streams, held: what loops were found to take, streams to bring, buffers to hold, by their tiles.
+    """
+
+    row: Row
+    paths: Mapping[str, Path]
+    kept: Mapping[str, Path]
+    needs: Mapping[int, tuple[tuple[int, ...], ...]]
+    inflows: tuple[Inflow, ...]
+    stored: Mapping[int, tuple[str, ...]]
+    inside: Mapping[int, tuple[int, ...]]
+    around: Mapping[int, tuple[int, ...]]
+    bodies: dict[tuple[object, ...], Body] = field(default_factory=dict)
+    streams: dict[tuple[Inflow, tuple[int, ...]], Stream] = field(default_factory=dict)
+    held: dict[tuple[str, tuple[int, ...]], int] = field(default_factory=dict)
+
+
+def lay_out(block: Block, nodes: Mapping[str, Asked], shape: Shape, run: Run) -> Loops:
+    """The nodes of a block in these loops."""
+    paths = dict(_paths(shape))
+    makers = {asked.node.writes: name for name, asked in nodes.items()}
+    kept = dict(paths)
+    for name, asked in nodes.items():
+        for read in asked.node.reads:
+            if read in makers:
+                maker = makers[read]
+                kept[maker] = tuple(a for a, b in zip(kept[maker], paths[name], strict=False) if a is b)
+    return Loops(
+        row=_row(nodes, shape),
+        paths=paths,
+        kept=kept,
+        needs={nest.key: _row(nodes, nest.body).needs for nest in all_nests(shape)},
+        inflows=tuple(_inflows(block, nodes, paths, run)),
+        stored=_stored(nodes, paths, handed_on(block, nodes, run)),
+        inside={nest.key: tuple(inner.key for inner in all_nests((nest,))) for nest in all_nests(shape)},
+        around=dict(_around(shape, ())),
+    )
+
+
+def handed_on(block: Block, nodes: Mapping[str, Asked], run: Run) -> frozenset[str]:
+    """Results that one execution hands to the next in PMUs."""
+    carried = dict(block.carried) if run.executions > 1 else {}
+    spilled = {carried[inside] for inside in run.spilled if inside in carried}
+    made = {asked.node.writes for asked in nodes.values()}
+    return frozenset(result for result in carried.values() if result in made and result not in spilled)
+
+
+def _inflows(block: Block, nodes: Mapping[str, Asked], paths: Mapping[str, Path], run: Run) -> Iterator[Inflow]:
+    """Each stream once, with its first reader."""
+    made = {asked.node.writes for asked in nodes.values()}
+    seen = set()
+    for name, asked in nodes.items():
+        for number, read in enumerate(asked.node.reads):
+            tensor = asked.graph.tensor_named[read]
+            if read in made and not tensor.shares:
+                continue
+            cutting = [depth for depth, nest in enumerate(paths[name]) if nest.dim in asked.cutting(number)]
+            around = paths[name][: cutting[-1] + 1] if cutting else ()
+            how = (read, tuple(nest.key for nest in around), asked.takes_part(number) and name)
+            if how not in seen:
+                seen.add(how)
+                role = asked.graph.tensor_named[tensor.shares or tensor.name].role
+                stays = not around and read not in run.spilled and not changes(asked.graph, block, nodes, read)
+                yield Inflow(name, number, around, role in ("weight", "state"), stays)
+
+
+def _stored(
+    nodes: Mapping[str, Asked], paths: Mapping[str, Path], handed: frozenset[str]
+) -> dict[int, tuple[str, ...]]:
+    """Tiles are complete, and stored, when the outermost loop is done that does not cut them."""
+    found: dict[int, tuple[str, ...]] = {}
+    for name, asked in nodes.items():
+        result = asked.node.writes
+        if result not in handed and is_stored(asked.graph, nodes, result):
+            whole = [nest.key for nest in paths[name] if nest.dim not in asked.graph.tensor_named[result].dims]
+            key = whole[0] if whole else 0
+            found[key] = (*found.get(key, ()), name)
+    return found
+
+
+def _row(nodes: Mapping[str, Asked], items: Shape) -> Row:
+    inside = [[item] if isinstance(item, str) else [name for name, _ in _paths(item.body)] for item in items]
+    holds = {name: number for number, names in enumerate(inside) for name in names}
+    made_by = {nodes[name].node.writes: number for name, number in holds.items()}
+    needs = []
+    for number, names in enumerate(inside):
+        read = {made_by.get(tensor, number) for name in names for tensor in nodes[name].node.reads}
+        needs.append(tuple(sorted(read - {number})))
+    return Row(items, tuple(needs), holds)
+
+
+def _paths(shape: Shape, path: Path = ()) -> Iterator[tuple[str, Path]]:
+    for item in shape:
+        if isinstance(item, Nest):
+            yield from _paths(item.body, (*path, item))
+        else:
+            yield item, path
+
+
+def _around(shape: Shape, keys: tuple[int, ...]) -> Iterator[tuple[int, tuple[int, ...]]]:
+    for item in shape:
+        if isinstance(item, Nest):
+            yield item.key, keys
+            yield from _around(item.body, (*keys, item.key))
+
+
+def nodes_in(item: str | Nest) -> list[str]:
+    """The nodes of an item."""
+    return [name for name, _ in _paths((item,))]
+
+
+def all_nests(shape: Shape) -> list[Nest]:
+    """Every nest, those inside after those around them."""
+    found: list[Nest] = []
+    for item in shape:
+        if isinstance(item, Nest):
+            found += [item, *all_nests(item.body)]
+    return found
+
+
+def without(shape: Shape, single: frozenset[int]) -> Shape:
+    """A shape with the bodies of these nests, by their keys, in their place."""
+    kept: list[str | Nest] = []
+    for item in shape:
+        if not isinstance(item, Nest):
+            kept.append(item)
+            continue
+        body = without(item.body, single)
+        kept += body if item.key in single else (Nest(item.key, item.dim, body),)
+    return tuple(kept)
