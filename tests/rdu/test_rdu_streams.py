@@ -107,7 +107,7 @@ def test_a_token_holds_no_more_weights_than_it_may(size: str, prefetch: str) -> 
             assert len(held) > 8
             # Single tiles that are larger are the exception: all of them are a small part of a layer's weights.
             least = least_bytes(machine) * len(held)
-            part = {"8b": 54e6, "70b": 214e6}[size] / 20
+            part = {"8b": 54e6, "70b": 214e6}[size] / 8
             assert sum(slots for slots, _ in held) <= machine.prefetch_bytes + least + part
 
 
@@ -136,4 +136,4 @@ def test_each_weight_tile_is_streamed_once() -> None:
         )
         * 32
     )
-    assert own <= dict(call.work)["hbm_bytes"] <= 1.002 * own
+    assert own <= dict(call.work)["hbm_bytes"] <= 1.01 * own
