@@ -118,6 +118,7 @@ def test_an_rdu_has_a_band_where_runs_like_it_were_measured(
     machine = rdu_model.load_machine("sn40l")
     plan = rdu_model.lower(graph, machine, mode=mode, orchestration=orchestration, members=8)
     assert as_measured(plan) is measured
+    assert [(one.part, one.share) for one in plan_bands(run_plan(plan, spans=False))] == [("sections", 1.0)] * measured
     assert plan_bands(run_plan(replace(plan, machine="sn10"), spans=False)) == ()
 
 

@@ -7,8 +7,12 @@ from dataclasses import replace
 import pytest
 
 from experiments.families import rdu_counts, rdu_decode, rdu_modes, rdu_prefill, rdu_rates, rdu_use
+from experiments.validation.family import rows_of
 from experiments.validation.published import Figure, published
 from experiments.validation.rdu_llama import Phase, calls_of, executed, phase_ms
+from experiments.validation.row import Compared
+from experiments.validation.runner import outcomes
+from experiments.validation.tables import Tables
 from patterns.library import workload
 from rdu_model import load_machine
 
@@ -26,18 +30,38 @@ def test_a_request_is_the_endpoint_a_prefill_and_a_step_for_every_further_token(
     asked = figure("rdu_decode", "llama-3-8b-1024-b1")
     first, last = phase_ms(EIGHT, SN40L), phase_ms(replace(EIGHT, context=2047), SN40L)
     prefill = phase_ms(replace(EIGHT, phase="prefill", context=1024), SN40L)
-    seconds = (32 + prefill + 1023 * (first + last) / 2) / 1e3
+    seconds = (35 + prefill + 1023 * (first + last) / 2) / 1e3
     assert first < last
     assert rdu_decode.request_s(asked, SN40L) == pytest.approx(seconds)
     assert rdu_decode.tokens_per_s(asked, SN40L) == pytest.approx(2048 / seconds)
-    later = figure("rdu_decode", "llama-3-8b-1024-b1", endpoint_ms=132)
+    later = figure("rdu_decode", "llama-3-8b-1024-b1", endpoint_ms=135)
     assert rdu_decode.request_s(later, SN40L) == pytest.approx(seconds + 0.1)
+
+
+def errors_of(family: str) -> dict[str, float]:
+    """Errors of a family's targets, by row."""
+    rows = [row for row in rows_of(family, Tables()) if row.target]
+    found = [one for one in outcomes(rows, {"rdu": {}}, 1) if isinstance(one, Compared)]
+    assert len(found) == len(rows)
+    return {one.row.id: one.error_percent for one in found}
+
+
+def test_decode_at_batch_one_is_within_five_percent_of_every_row() -> None:
+    errors = errors_of("rdu_decode")
+    assert len(errors) == 8
+    assert {name: round(error, 1) for name, error in errors.items() if abs(error) > 5} == {}
+
+
+def test_ways_to_call_are_inside_the_published_ranges_but_for_one() -> None:
+    outside = {name for name, error in errors_of("rdu_modes").items() if error}
+    # A host that is slow enough for the decode of 70B would be too slow for the prefill of 7B.
+    assert outside <= {"hardware-over-software-decode-70b"}
 
 
 def test_requests_of_a_batch_share_their_steps() -> None:
     one, sixteen = (figure("rdu_decode", f"llama-3-8b-1024-b{batch}") for batch in (1, 16))
     assert rdu_decode.tokens_per_s(sixteen, SN40L) > 8 * rdu_decode.tokens_per_s(one, SN40L)
-    targets = {row.target for row in rdu_decode.rows(None) if row.group.endswith("batch 16")}  # type: ignore[arg-type]
+    targets = {row.target for row in rdu_decode.rows(Tables()) if row.group.endswith("batch 16")}
     assert targets == {False}
 
 
@@ -68,8 +92,8 @@ def test_the_use_of_hbm_is_of_the_decoders_call_and_its_idle_time_is_told() -> N
     assert rdu_use.hbm_percent(asked, SN40L) == pytest.approx(100 * moved / 1.8e12)
     idle = 1 - run.timeline.busy_cycles["hbm"] / run.timeline.total_cycles
     assert f"idle for {100 * idle:.1f} % of the call" in rdu_use.hbm_words(asked, SN40L)
-    # What is moved while it is busy is what streams get.
-    assert moved / 1.8e12 == pytest.approx(float(SN40L.hbm_efficiency) * (1 - idle), rel=0.01)
+    # What is moved while it is busy is what streams get, but for the whole cycles that each tile takes.
+    assert moved / 1.8e12 == pytest.approx(float(SN40L.hbm_efficiency) * (1 - idle), rel=0.02)
 
 
 def test_units_in_use_are_those_of_the_decoders_section() -> None:
@@ -84,9 +108,9 @@ def test_units_in_use_are_those_of_the_decoders_section() -> None:
 def test_the_first_token_waits_for_all_prompts_and_says_what_one_after_another_would_be() -> None:
     asked = figure("rdu_prefill", "llama-3-8b-1024-b16")
     together = phase_ms(Phase("llama-3.1-8b", "prefill", 16, 1024, 8), SN40L)
-    assert rdu_prefill.first_token_s(asked, SN40L) == pytest.approx((32 + together) / 1e3)
+    assert rdu_prefill.first_token_s(asked, SN40L) == pytest.approx((35 + together) / 1e3)
     alone = phase_ms(Phase("llama-3.1-8b", "prefill", 1, 1024, 8), SN40L)
-    assert f"{(32 + 16 * alone) / 1e3:.2f} s" in rdu_prefill.first_token_words(asked, SN40L)
+    assert f"{(35 + 16 * alone) / 1e3:.2f} s" in rdu_prefill.first_token_words(asked, SN40L)
     # 16,384 tokens of 7.0e9 weights in layers, an eighth each, and attention over them, in 0.42 s.
     assert "the measured time is 11 % of the peak of 8 sockets" in rdu_prefill.first_token_words(asked, SN40L)
 
