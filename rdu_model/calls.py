@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from patterns.count import group_traffic
 from patterns.errors import DoesNotFit
 from patterns.graph import Node
+from patterns.pipeline.bounds import counters_of
 from patterns.pipeline.simulate import simulate
 from rdu_model.ask import ask
 from rdu_model.cutting import FitsNowhere, Part, Search, parts_cycles
@@ -28,7 +30,9 @@ from rdu_model.wiring import wired
 FEW = 2
 # A section of more stages and streams is not simulated.
 MANY = 200
-# What fits one section is cut only where that saves so much of its time.
+# What fits one section is cut only where it moves more than so many times the bytes that it has to, and where cutting
+# saves so much of its time.
+AGAIN = 1.5
 WORTH = 0.1
 
 
@@ -125,7 +129,7 @@ def _or_several(piece: Piece, machine: Machine, call_cycles: int, whole: Part) -
     asked = {node.name: ask(piece.graph, node) for node in piece.nodes}
     least = Least(piece.graph, machine, piece.nodes, asked).cycles(0, len(piece.nodes)) or 0
     # Several need another call at least, and never less than their bytes and their work.
-    if whole.cycles - least <= call_cycles:
+    if whole.cycles - least <= call_cycles or not _moves_again(piece, whole.section):
         return one
     try:
         parts = _cut(piece, machine, call_cycles, several=True)
@@ -137,6 +141,13 @@ def _or_several(piece: Piece, machine: Machine, call_cycles: int, whole: Part) -
         return one
     why = f"{len(parts)} sections: predicted to take {took:,} cycles with their calls, one {alone:,}"
     return Made(parts, 1, apart=why)
+
+
+def _moves_again(piece: Piece, section: Section) -> bool:
+    """Whether a section moves far more bytes than its nodes have from and to outside."""
+    counters = dict(counters_of(emit(section)))
+    needed = group_traffic(piece.graph, piece.block.name, [node.name for node in piece.nodes]).total_bytes
+    return counters.get("hbm_bytes", 0) + counters.get("ddr_bytes", 0) > AGAIN * needed
 
 
 def _cut(piece: Piece, machine: Machine, call_cycles: int, several: bool = False) -> tuple[Part, ...]:

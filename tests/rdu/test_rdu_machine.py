@@ -80,7 +80,7 @@ def test_the_other_shape_of_sn40l_is_reached_by_setting_it() -> None:
     assert other.peak_flops_per_s == load_machine("sn40l").peak_flops_per_s
     # What changes: the PMUs' ports in bytes per second, and the bytes that come from HBM in a cycle.
     assert other.pmu_bytes_per_cycle * other.clock_hz == 4 * 64 * 1_200_000_000 // 3
-    assert hbm_pace(other) == Pace(990, 1)
+    assert hbm_pace(other) == Pace(3915, 4)
 
 
 def test_conflicting_public_figures_are_kept_beside_the_one_in_use() -> None:
@@ -90,10 +90,10 @@ def test_conflicting_public_figures_are_kept_beside_the_one_in_use() -> None:
 
 
 def test_hbm_pace_is_exact() -> None:
-    # 1.8 TB/s x 0.88 at 1.2 GHz is 1320 bytes in a cycle.
+    # 1.8 TB/s x 0.87 at 1.2 GHz is 1305 bytes in a cycle.
     pace = hbm_pace(load_machine("sn40l"))
-    assert (pace.amount, pace.cycles) == (1320, 1)
-    assert (pace.cycles_for(0), pace.cycles_for(1), pace.cycles_for(1320), pace.cycles_for(1321)) == (0, 1, 1, 2)
+    assert (pace.amount, pace.cycles) == (1305, 1)
+    assert (pace.cycles_for(0), pace.cycles_for(1), pace.cycles_for(1305), pace.cycles_for(1306)) == (0, 1, 1, 2)
 
 
 def test_usable_pcus_are_counted_exactly() -> None:
