@@ -90,7 +90,12 @@ class _Search:
             best = min(best, found, key=self.price)
             if self.price(found)[0] <= CROWDED:
                 break
-            crowded = {edge for edge, load in found.routes.load.items() if load > CROWDED * found.routes.capacity}
+            most = most_routes(self.section.machine)
+            crowded = {
+                edge
+                for edge, flows in found.routes.flows.items()
+                if max(found.routes.load[edge] / found.routes.capacity, flows / most) > CROWDED
+            }
             for net, way in enumerate(found.routes.routes):
                 if not crowded.isdisjoint(way.edges):
                     heavier[net] = heavier.get(net, 1.0) * HEAVIER

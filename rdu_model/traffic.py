@@ -126,13 +126,19 @@ def streams_of(section: Section, rates: Rates) -> dict[str, int]:
 
 def _streams(section: Section, rates: Rates, headroom: int) -> dict[str, int]:
     machine, flow = section.machine, section.flow
+    held: dict[str, int] = {}
+    for buffer in section.buffers:
+        held |= {name: max(held.get(name, 0), buffer.pmus) for name in (buffer.link.source, *buffer.link.readers)}
     found = {}
     for name, place in flow.leaves.items():
         leaf = place.leaf
         if isinstance(leaf, Stage) and flow.asked[name].unit_class != "network":
             continue
         pace = rates.per_cycle(name, moved_bytes(section, name))
-        wanted = (isinstance(leaf, Load) and leaf.row_par) or -int(-headroom * pace // machine.agcu_bytes_per_cycle)
+        # Each AGCU has a route to every PMU that it feeds or empties, and not more of them than its first link carries.
+        routes = -(-held.get(name, 1) // (machine.mesh_links * machine.mesh_flows))
+        needed = max(routes, -int(-headroom * pace // machine.agcu_bytes_per_cycle))
+        wanted = (isinstance(leaf, Load) and leaf.row_par) or needed
         found[name] = min(machine.agcus, max(1, wanted))
     return found | {f"store {carry.tensor}": 1 for carry in flow.metapipe.carries if carry.stored}
 

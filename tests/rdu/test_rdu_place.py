@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
+from random import Random
 
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ from rdu_model.pipe import Metapipe
 from rdu_model.placement import Placed, Route
 from rdu_model.section import Section
 from rdu_model.traffic import Traffic, held_by, traffic_of
+from tests.random_graphs import random_graph
 
 SMALL = {
     "layers": "3",
@@ -227,3 +229,15 @@ def test_borders_between_tiles_add_to_latency() -> None:
     machine = load_machine("sn40l", {"hop_cycles": "0 cycles", "crossing_cycles": "50 cycles"})
     section = compile_metapipe(matmul(128, 64), machine, placement="full").sections[0].section
     assert all(wire.latency_cycles % 50 == 0 for wire in section.wires.values())
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_graphs_are_placed_and_never_faster_for_it(seed: int) -> None:
+    machine = load_machine(("sn40l", "sn10", "plasticine")[seed % 3])
+    for one in compile_graph(random_graph(Random(seed)), machine, Choices("looped")).sections:
+        section = place_and_route(one.section, seed)
+        free = simulate(emit(replace(section, wires={})), spans=False).total_cycles
+        for with_ways in (section, one.section):
+            assert simulate(emit(with_ways), spans=False).total_cycles >= free
+        used = [cell for cells in of(section).placement.pmus.values() for cell in cells]
+        assert len(set(used)) == len(used) == section.pmus
