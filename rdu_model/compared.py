@@ -45,7 +45,7 @@ def compare_ways(section: Section, seed: int = 0) -> Compared:
     return Compared(
         _cycles(section, {}),
         _ways(section, by_formula.wires, by_formula.busiest, by_formula.byte_hops),
-        _ways(section, on_grid.wires, placed.routes.busiest, placed.byte_hops["annealed"]),
+        _ways(section, on_grid.wires, placed.routes.busiest, placed.routes.byte_hops),
     )
 
 

@@ -48,11 +48,6 @@ class _Found:
     placing: Placing
     routes: Routes
 
-    @property
-    def byte_hops(self) -> float:
-        """Bytes in a cycle of all flows times their links."""
-        return sum(found.bytes_per_cycle * len(found.edges) for found in self.routes.routes)
-
 
 @dataclass(frozen=True)
 class _Search:
@@ -73,7 +68,7 @@ class _Search:
     def price(self, found: _Found) -> tuple[float, float]:
         """First how crowded the fullest edge is, then bytes times links."""
         flows = max(found.routes.flows.values(), default=0) / most_routes(self.section.machine)
-        return max(CROWDED, found.routes.busiest, flows), found.byte_hops
+        return max(CROWDED, found.routes.busiest, flows), found.routes.byte_hops
 
     def best(self) -> tuple[_Found, dict[str, float]]:
         """The best placement, and the bytes times links of it and of those that it is compared with."""
@@ -99,7 +94,7 @@ class _Search:
             for net, way in enumerate(found.routes.routes):
                 if not crowded.isdisjoint(way.edges):
                     heavier[net] = heavier.get(net, 1.0) * HEAVIER
-        hops = {"random": random.byte_hops, "start": start.byte_hops, "annealed": best.byte_hops}
+        hops = {"random": random.routes.byte_hops, "start": start.routes.byte_hops, "annealed": best.routes.byte_hops}
         return best, hops
 
 

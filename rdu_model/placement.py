@@ -61,6 +61,11 @@ class Routes:
         return {link: tuple(edges) for link, edges in found.items()}
 
     @property
+    def byte_hops(self) -> float:
+        """Bytes in a cycle of all flows times their links."""
+        return sum(found.bytes_per_cycle * len(found.edges) for found in self.routes)
+
+    @property
     def busiest(self) -> float:
         """Load of the busiest edge as a part of what it carries."""
         return max(self.load.values(), default=0.0) / self.capacity

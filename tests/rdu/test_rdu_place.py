@@ -233,7 +233,7 @@ def test_borders_between_tiles_add_to_latency() -> None:
 
 @pytest.mark.parametrize("seed", range(12))
 def test_random_graphs_are_placed_and_never_faster_for_it(seed: int) -> None:
-    machine = load_machine(("sn40l", "sn10", "plasticine")[seed % 3])
+    machine = load_machine(("sn40l", "sn10", "sn30")[seed % 3])
     for one in compile_graph(random_graph(Random(seed)), machine, Choices("looped")).sections:
         section = place_and_route(one.section, seed)
         free = simulate(emit(replace(section, wires={})), spans=False).total_cycles
