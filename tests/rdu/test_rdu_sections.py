@@ -88,10 +88,10 @@ def test_pcus_run_out_too() -> None:
     # One PCU for each stage at least: 8 stages in sections of at most 3.
     plan = lower(parse_graph(CHAIN, "chain.yaml", {}), load_machine("unit", {"pcus": "3"}), mode="fused")
     assert max(len(call.nodes) for call in plan.calls) <= 3
-    # With calls for three cycles four sections are faster than the three that would do.
+    # With dear calls there are as few sections as can be.
     machine = load_machine("unit", {"pcus": "3", "hardware_execute_ps": "1 ms"})
     dear = lower(parse_graph(CHAIN, "chain.yaml", {}), machine, mode="fused")
-    assert (len(plan.calls), len(dear.calls)) == (4, 3)
+    assert len(dear.calls) == 3 <= len(plan.calls)
     assert "PCUs" in plan.refusals[0].reason
 
 
