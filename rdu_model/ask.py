@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from patterns.axes import points, union
 from patterns.count import node_dims
 from patterns.dtypes import dtype_bytes
-from patterns.graph import Graph, Node
+from patterns.graph import Graph, Node, Tensor
 from patterns.kind import Demand, Kind, kind_of
 from patterns.pipeline.program import UnitClass
 from patterns.tiles import accumulated_dims, tiled_dims
@@ -25,6 +25,7 @@ class Asked:
     rows, columns: of a contraction, the dims of its result that only one operand has (columns are those of the operand
     that streams from memory, else of the second); grouped: those that both have; depth: those that are summed.
     copies: writes rows into a copy of what it reads first, which is no state.
+    over: the state that it writes rows into, '' if none. states: its reads of states, by number, with their storage.
     tiled: dims along which the node can run tile by tile; accumulated: those of them that are gathered in the result.
     """
 
@@ -47,6 +48,8 @@ class Asked:
     columns: tuple[str, ...] = ()
     depth: tuple[str, ...] = ()
     column_read: int = 1
+    over: str = ""
+    states: tuple[tuple[int, str], ...] = ()
 
     def demand(self, sizes: Mapping[str, int]) -> Demand:
         """Work of one execution with these extents."""
@@ -102,8 +105,16 @@ def ask(graph: Graph, node: Node) -> Asked:
         tiled=tiled_dims(graph, node),
         accumulated=accumulated_dims(graph, node),
         dims=node_dims(graph, node),
+        over=out.shares,
+        states=tuple(_states(tensors)),
     )
     return _contraction(asked) if "contracts" in kind.TRAITS else asked
+
+
+def _states(tensors: Sequence[Tensor]) -> Iterator[tuple[int, str]]:
+    for number, tensor in enumerate(tensors):
+        if tensor.shares or tensor.role == "state":
+            yield number, tensor.shares or tensor.name
 
 
 def _unit_class(graph: Graph, node: Node, kind: Kind) -> UnitClass:

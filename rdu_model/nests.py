@@ -2,6 +2,7 @@
 
 A run over a dim is a set of nodes that each step can do for its tile alone: every node makes a tile of its result, or
 adds to a result that no node of the run reads. What a run does not depend on goes before it, what depends on it after.
+What writes over a state comes after all that read it as it was, or each step writes only over what it read itself.
 """
 
 from __future__ import annotations
@@ -110,6 +111,8 @@ def _first_run(nodes: Sequence[Asked], dim: str, around: frozenset[str]) -> Run:
     made: set[str] = set()
     partial: set[str] = set()
     late: set[str] = set()
+    # By storage, whether all that reads it in the run or after it reads in each step only what that step may change.
+    reading: dict[str, bool] = {}
     for asked in nodes:
         reads, how = asked.node.reads, relation(asked, dim)
         if how == "free" and around and asked.accumulated & around:
@@ -117,14 +120,25 @@ def _first_run(nodes: Sequence[Asked], dim: str, around: frozenset[str]) -> Run:
         inner = not made.isdisjoint(reads)
         outside = how == "absent" or how == "blocked"
         whole = asked.indexes and asked.node.along == dim and reads[0] in made
-        if not late.isdisjoint(reads) or whole or (inner and (outside or not partial.isdisjoint(reads))):
+        waits = asked.over in reading and not (reading[asked.over] and how == "free" and _cuts_storage(asked, dim))
+        if waits or not late.isdisjoint(reads) or whole or (inner and (outside or not partial.isdisjoint(reads))):
             after.append(asked)
             late.add(asked.node.writes)
         elif outside:
             before.append(asked)
+            continue
         else:
             inside.append(asked)
             made.add(asked.node.writes)
             if how == "reduced":
                 partial.add(asked.node.writes)
+        for number, storage in asked.states:
+            if storage != asked.over:
+                apart = not waits and asked.node.writes in made and _cuts_storage(asked, dim, number)
+                reading[storage] = reading.get(storage, True) and apart
     return Run(dim, tuple(before), tuple(inside), tuple(after))
+
+
+def _cuts_storage(asked: Asked, dim: str, number: int = 0) -> bool:
+    """Whether steps along a dim touch parts of their own of the state that a node reads there, or writes over."""
+    return dim in asked.read_dims[number] and not (number == 0 and asked.indexes and dim == asked.node.along)

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from patterns.graph import Block, Graph, Node
 from patterns.kind import Trait, has
 from rdu_model.orchestrate import Intended
+from rdu_model.order import waits_for
 
 RANK = 1
 ALONE: tuple[Trait, ...] = ("contracts", "indexes", "communicates")
@@ -21,11 +22,11 @@ def calls(graph: Graph) -> tuple[Intended, ...]:
     return tuple(
         Intended(block, nodes, 1, "an operator of its own" if len(nodes) == 1 else "nodes of one operator")
         for block in graph.blocks
-        for nodes in operators(block)
+        for nodes in operators(graph, block)
     )
 
 
-def operators(block: Block) -> Iterator[tuple[str, ...]]:
+def operators(graph: Graph, block: Block) -> Iterator[tuple[str, ...]]:
     """The nodes of each operator of a block.
 
     The depth of a node counts those that stand alone before it, so that what hands a tensor on at one depth has none of
@@ -33,16 +34,13 @@ def operators(block: Block) -> Iterator[tuple[str, ...]]:
     """
     depth: dict[str, int] = {}
     operator: dict[str, str] = {}
-    made_by: dict[str, Node] = {}
-    for number, node in enumerate(block.nodes):
-        before = [made_by[name] for name in node.reads if name in made_by]
-        if has(node, "updates"):
-            # What read the rows before they are overwritten.
-            before += [one for one in block.nodes[:number] if node.reads[0] in one.reads]
+    node_named = {node.name: node for node in block.nodes}
+    waiting = waits_for(graph, block.nodes)
+    for node in block.nodes:
+        before = [node_named[name] for name in waiting[node.name]]
         alone = stands_alone(node)
         depth[node.name] = max((depth[one.name] + alone for one in before), default=0)
         operator[node.name] = node.name
-        made_by[node.writes] = node
         for one in before if not alone else ():
             if depth[one.name] == depth[node.name] and not stands_alone(one):
                 old, new = operator[one.name], operator[node.name]
