@@ -117,10 +117,16 @@ def streams_of(section: Section, rates: Rates) -> dict[str, int]:
     A stream has the memory for itself at times, and then it should keep up with it.
     """
     machine = section.machine
+    most = machine.agcus * machine.agcu_streams
     for headroom in range(machine.agcu_streams, 0, -1):
         found = _streams(section, rates, headroom)
-        if sum(found.values()) <= machine.agcus * machine.agcu_streams:
-            break
+        if sum(found.values()) <= most:
+            return found
+    # Those with most give some up; what was written with row_par keeps it.
+    leaves = section.flow.leaves
+    free = [name for name in found if name not in leaves or not getattr(leaves[name].leaf, "row_par", 0)]
+    while sum(found.values()) > most and any(found[name] > 1 for name in free):
+        found[max(free, key=lambda name: found[name])] -= 1
     return found
 
 

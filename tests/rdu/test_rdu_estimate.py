@@ -116,7 +116,7 @@ def test_the_estimate_is_near_a_placement(name: str) -> None:
     found = compared(name)
     assert found.estimated.mean_hops == pytest.approx(found.placed.mean_hops, rel=0.5)
     assert found.estimated.mean_latency_cycles == pytest.approx(found.placed.mean_latency_cycles, rel=0.5)
-    assert found.estimated.cycles == pytest.approx(found.placed.cycles, rel=0.1)
+    assert found.estimated.cycles == pytest.approx(found.placed.cycles, rel=0.2)
     assert found.free_cycles <= min(found.estimated.cycles, found.placed.cycles)
 
 
@@ -126,7 +126,7 @@ def test_looped_decoders_are_jumped_over_as_without_ways() -> None:
     found = simulate(emit(section), spans=False)
     free = simulate(emit(replace(section, wires={})), spans=False)
     # What runs ahead takes a few layers to settle; the rest is one period and a count.
-    assert free.total_cycles <= found.total_cycles < 1.01 * free.total_cycles
+    assert free.total_cycles <= found.total_cycles < 1.05 * free.total_cycles
     assert found.steps <= 2 * free.steps
 
 
