@@ -27,13 +27,13 @@ PUBLISHED_US = {
 
 
 def records() -> list[Record]:
-    """A row a machine, model and number of members; those that do not fit are left out."""
+    """A row a machine, model and number of members; those that do not fit the HBM are left out."""
     found = [record(machine, mode, model, members) for machine, mode in WAYS for model in MODELS for members in MEMBERS]
     return [one for one in found if one]
 
 
 def record(machine: str, mode: str, model: str, members: int) -> Record | None:
-    """One decode step: its time, what its bytes take of it, what is left for each layer; None if there is no room."""
+    """One decode step: its time, what its bytes take of it, what is left for each layer; None if HBM has no room."""
     from experiments.compare import read_graph, run_side
     from experiments.settings import Settings
     from experiments.sides import side_on
@@ -45,6 +45,8 @@ def record(machine: str, mode: str, model: str, members: int) -> Record | None:
     try:
         (outcome,) = run_side(graph, side, Settings())
     except DoesNotFit:
+        return None
+    if dict(outcome.report.bytes).get("ddr"):
         return None
     rate = outcome.execution.plan.rates.achievable_by_resource["hbm_bytes"]
     bytes_ms = 1e3 * dict(outcome.report.bytes)["hbm"] / members / rate

@@ -26,6 +26,7 @@ def streams_get(machine: str) -> float:
 
 def test_what_has_no_room_is_left_out() -> None:
     assert record("h100_sxm", "library", "llama-3.1-70b", 1) is None
+    assert record("sn40l", "looped", "llama-3.1-70b", 1) is None
 
 
 def test_the_sentence_has_the_published_values_beside_ours() -> None:
