@@ -177,5 +177,4 @@ def _pace(leg: Leg, around: float, machine: Machine) -> float:
     capacity = machine.mesh_links * machine.mesh_bytes_per_cycle
     ways = float(leg.ways**APART)
     fullest = leg.bytes_per_cycle / ways + around
-    pace = leg.bytes_per_cycle * capacity / fullest if fullest > capacity else ways * (capacity - around)
-    return min(pace, leg.streamed * machine.agcu_bytes_per_cycle) if leg.streamed and not leg.reader else pace
+    return leg.bytes_per_cycle * capacity / fullest if fullest > capacity else ways * (capacity - around)
