@@ -21,11 +21,11 @@ from rdu_model.pipe import Metapipe
 class Shallow:
     """A buffer that slows its metapipe down, whatever the others are.
 
-    source, reader: the items at the ends of its longest edge. depth: what it has; enough: the least with which nothing
-    is lost. cycles: of the whole metapipe with `depth`, where all others are deep enough; best_cycles: with `enough`.
+    source: the item whose buffer it is; reader: the one farthest behind it. depth: what it has; enough: the least with
+    which nothing is lost. cycles: of the whole metapipe with `depth`, where all others are deep enough; best_cycles:
+    with `enough`.
     """
 
-    buffer: str
     source: str
     reader: str
     depth: int
@@ -39,7 +39,7 @@ class Shallow:
         slots = f"{self.depth} slot{'s' * (self.depth != 1)}"
         longer = f"{100 * (self.cycles - self.best_cycles) / self.best_cycles:.3g}"
         return (
-            f"the buffer of {self.buffer!r}, from {self.source!r} to {self.reader!r}, has {slots}, which slows the "
+            f"the buffer of {self.source!r}, from {self.source!r} to {self.reader!r}, has {slots}, which slows the "
             f"metapipe down: {self.cycles:,} cycles, {longer} % more than {self.best_cycles:,} with depth={self.enough}"
         )
 
@@ -88,4 +88,4 @@ def _shallow(metapipe: Metapipe, machine: Machine, link: Link, deep: dict[str, i
             enough = middle
         else:
             fails = middle
-    return Shallow(link.source, link.source, link.last, depth, enough, has, best)
+    return Shallow(link.source, link.last, depth, enough, has, best)

@@ -14,7 +14,7 @@ from patterns.pipeline.program import Barrier, Channel, Program, Role
 from patterns.pipeline.script import Acquire, Arrive, Await, Commit, Fill, Loop, Op, Release, Start, Wait
 from rdu_model.flow import Flow, Link
 from rdu_model.lanes import WAY, arrival_cycles, memory_for, units
-from rdu_model.pipe import ITERATION, Carry, Load, Pipe, Placed, Spill, placed
+from rdu_model.pipe import ITERATION, Carry, Leaf, Load, Pipe, Placed, Reorder, Spill, placed
 from rdu_model.section import Section
 from rdu_model.work import leaf_ops, stream
 
@@ -62,17 +62,17 @@ def _store_last(section: Section, carry: Carry) -> tuple[Op, ...]:
 
 
 def _barriers(flow: Flow) -> tuple[Barrier, ...]:
-    pipes = {id(pipe): pipe for found in flow.leaves.values() for pipe in found.path if pipe.drain}
-    return tuple(Barrier(_drained(pipe)) for pipe in pipes.values())
+    around = [(pipe, level) for found in flow.leaves.values() for level, pipe in enumerate(found.path)]
+    return tuple(Barrier(name) for name in dict.fromkeys(_drained(*one) for one in around if one[0].drain))
 
 
-def _drained(pipe: Pipe) -> str:
-    return f"drained {pipe.dim} {placed_names(pipe)[0]}"
+def _drained(pipe: Pipe, level: int) -> str:
+    """The barrier of a pipe: by its level, too, because pipes inside one another may begin with the same leaf."""
+    return f"drained {pipe.dim} {next(placed(pipe.body)).name} at {level}"
 
 
-def placed_names(pipe: Pipe) -> tuple[str, ...]:
-    """Names of the leaves in a pipe."""
-    return tuple(found.name for found in placed(pipe.body))
+def _is_once(leaf: Leaf) -> bool:
+    return isinstance(leaf, Load) and leaf.once
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class _Writer:
         return (*self._before(level), *inside, *self._after(level))
 
     def _steps(self, pipe: Pipe, level: int, sizes: Sizes) -> tuple[Op, ...]:
-        if pipe.dim == ITERATION and any(self._is_once(name) for name in (self.found.name, *self._sources())):
+        if pipe.dim == ITERATION and any(_is_once(leaf) for leaf in (self.found.leaf, *self._sources())):
             return self._iterations(level, sizes)
         full, rest = divmod(sizes[pipe.dim], pipe.extent)
         ops: list[Op] = []
@@ -101,25 +101,24 @@ class _Writer:
             ops += body if full == 1 else (Loop(full, body, pipe.dim),)
         if rest:
             ops += self.script(level + 1, {**sizes, pipe.dim: rest})
-        if pipe.drain:
-            roles = [name for name in placed_names(pipe) if name in self.section.flow.leaves]
-            ops += (Arrive(_drained(pipe)), Await(_drained(pipe), len(roles)))
+        # What is loaded in the first iteration only cannot be waited for in the others.
+        if pipe.drain and not _is_once(self.found.leaf):
+            inside = [found for found in placed(pipe.body) if not isinstance(found.leaf, Reorder)]
+            name, roles = _drained(pipe, level), sum(not _is_once(found.leaf) for found in inside)
+            ops += (Arrive(name), Await(name, roles))
         return tuple(ops)
 
     def _iterations(self, level: int, sizes: Sizes) -> tuple[Op, ...]:
         """The first iteration, with what is loaded once, and the others, to which it is handed on."""
         first = self.script(level + 1, {**sizes, ITERATION: 1})
-        if self._is_once(self.found.name):
+        if _is_once(self.found.leaf):
             return first
-        later = replace(self, read=[link for link in self.read if not self._is_once(link.source)])
+        leaves = self.section.flow.leaves
+        later = replace(self, read=[link for link in self.read if not _is_once(leaves[link.source].leaf)])
         return (*first, Loop(sizes[ITERATION] - 1, later.script(level + 1, {**sizes, ITERATION: 1}), ITERATION))
 
-    def _sources(self) -> list[str]:
-        return [link.source for link in self.read]
-
-    def _is_once(self, name: str) -> bool:
-        leaf = self.section.flow.leaves[name].leaf
-        return isinstance(leaf, Load) and leaf.once
+    def _sources(self) -> list[Leaf]:
+        return [self.section.flow.leaves[link.source].leaf for link in self.read]
 
     def _before(self, level: int) -> list[Op]:
         ops: list[Op] = [Wait(link.name, link.readers.index(self.found.name)) for link in self._read_at(level)]

@@ -70,10 +70,15 @@ def own_pace(section: Section, load: Load) -> Fraction:
     buffers = [buffer for buffer in section.buffers_of[load.name] if buffer.link.source == load.name]
     ports = [b.pmus / turns_of(section.flow, b, section.groups, load.name) for b in buffers]
     limits = [min(ports, default=Fraction(machine.pmus)) * machine.pmu_bytes_per_cycle]
-    limits += [Fraction(int(section.wire(buffer.link.name).bytes_per_cycle)) for buffer in buffers]
+    limits += [_pace_of(section.wire(buffer.link.name).bytes_per_cycle) for buffer in buffers]
     if load.row_par:
         limits.append(Fraction(load.row_par * machine.agcu_bytes_per_cycle))
     return min(limit for limit in limits if limit)
+
+
+def _pace_of(bytes_per_cycle: float) -> Fraction:
+    """Whole bytes in a cycle; less than one as it is, because 0 is a way that holds nothing up."""
+    return Fraction(int(bytes_per_cycle) or bytes_per_cycle)
 
 
 def is_narrow(section: Section, load: Load) -> bool:

@@ -88,7 +88,7 @@ def test_a_shallow_buffer_beside_a_slower_stage_costs_nothing() -> None:
     assert shallow is None
     both = shallow_buffers(chain((5, 9, 4), 16, (1, 1, 2)), FAST)
     # Each as if the other were deep: 18 + 15 * 14 and 18 + 15 * 13 instead of 153, and 2 for load and store.
-    assert [(one.buffer, one.depth, one.enough, one.cycles, one.best_cycles) for one in both] == [
+    assert [(one.source, one.depth, one.enough, one.cycles, one.best_cycles) for one in both] == [
         ("neg", 1, 2, 230, 155),
         ("neg_2", 1, 2, 215, 155),
     ]
@@ -121,6 +121,30 @@ def test_nested_pipes_stream_on() -> None:
 
 def test_nested_pipes_that_drain_fill_again_each_time() -> None:
     assert cycles_of(nested(6, 7, drain=True)) == 6 * (1 + 18 + 6 * 9 + 1)
+
+
+def test_pipes_that_drain_inside_one_another_over_one_dim() -> None:
+    def cut_twice(drain: bool) -> Metapipe:
+        p = Metapipeline("cut_twice")
+        x, y = p.input_region("x", "i e", (12, 36), "fp8"), p.output_region("y", "i e", (12, 36), "fp8")
+        with p.metapipe(4, over="i", tile=3, drain=drain), p.metapipe(3, over="i", tile=1, drain=True):
+            tile = p.load_tile(x, (1, 36))
+            for stage in (5, 9, 4):
+                tile = p.map("neg", tile, pcus=PCUS[stage])
+            p.store_tile(y, tile)
+        return p.build()
+
+    assert cycles_of(cut_twice(True)) == cycles_of(cut_twice(False)) == 4 * (1 + 18 + 2 * 9 + 1)
+
+
+def test_what_only_the_first_iteration_loads_is_in_a_pipe_that_drains() -> None:
+    p = Metapipeline("again")
+    x, y = p.input_region("x", "i e", (6, 36), "fp8"), p.output_region("y", "i e", (6, 36), "fp8")
+    with p.iterations(3):
+        with p.metapipe(6, over="i", drain=True):
+            made = p.map("neg", p.load_tile(x, (1, 36)), pcus=PCUS[9])
+        p.carry(x, made, y)
+    assert cycles_of(p.build()) >= 3 * 6 * 9
 
 
 LOOP = """
@@ -165,7 +189,7 @@ def test_iterations_of_a_loop_follow_one_another_through_what_they_carry() -> No
 
 def test_what_iterations_hand_on_is_loaded_by_the_first_of_them() -> None:
     # A short prefill, whose tokens are cut inside each of 32 decoders: the stream comes from memory once.
-    graph = workload("llama-3.1-8b", overrides={"seq": "64", "context": "512"})
+    graph = workload("llama-3.1-8b", overrides={"seq": "256", "context": "512"})
     section = compile_graph(graph, load_machine("sn40l"), Choices(mode="looped")).sections[1].section
     carried = {carry.name.removeprefix("carry ") for carry in section.flow.metapipe.carries}
     loads = [found for found in section.flow.leaves.values() if getattr(found.leaf, "tensor", "") in carried]

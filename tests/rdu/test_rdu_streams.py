@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from fractions import Fraction
 from functools import cache
 from itertools import pairwise
 
@@ -15,10 +17,12 @@ from patterns.run import run_plan
 from rdu_model import Choices, compile_graph, load_machine, lower
 from rdu_model.ahead import DOUBT, Part, time_of
 from rdu_model.homes import Memory
+from rdu_model.lanes import is_narrow, own_pace
 from rdu_model.machine import Pace
 from rdu_model.pipe import Load
 from rdu_model.section import Section
 from rdu_model.streams import Stream, allowed_bytes, least_bytes, slots_ahead
+from rdu_model.wires import Wire
 
 SN40L = load_machine("sn40l")
 MIB = 2**20
@@ -137,3 +141,12 @@ def test_each_weight_tile_is_streamed_once() -> None:
         * 32
     )
     assert own <= dict(call.work)["hbm_bytes"] <= 1.01 * own
+
+
+def test_a_way_of_less_than_a_byte_a_cycle_holds_its_stream_up() -> None:
+    (one,) = compile_graph(workload("softmax"), SN40L, Choices("fused")).sections
+    (load,) = (found.leaf for found in one.section.flow.leaves.values() if isinstance(found.leaf, Load))
+    for bytes_per_cycle, pace in ((0.25, Fraction(1, 4)), (3.5, Fraction(3))):
+        section = replace(one.section, wires={load.name: Wire(bytes_per_cycle=bytes_per_cycle)})
+        assert own_pace(section, load) == pace
+        assert is_narrow(section, load)
