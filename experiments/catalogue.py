@@ -68,7 +68,9 @@ def graphs() -> list[Entry]:
 
 def policies() -> list[Entry]:
     """Fusion policies of the GPU and modes of the RDU."""
-    return [Entry(mode, f"{family.upper()}: {rule_of(mode)}") for family in MODELS for mode in mode_names(family)]
+    return [
+        Entry(mode, f"{family.upper()}: {rule_of(family, mode)}") for family in MODELS for mode in mode_names(family)
+    ]
 
 
 def schedules() -> list[Entry]:

@@ -47,3 +47,9 @@ def test_one_section_is_told_in_detail(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "\n  fn: copy, zero, cast (dtype), neg," in shown
     assert max(map(len, shown.splitlines())) <= 110
     assert "YAML:" not in CliRunner().invoke(cli, ["list"]).output
+
+
+def test_a_policy_of_both_families_is_told_for_each() -> None:
+    told = {entry.about for entry in SECTION_ENTRIES["policies"]() if entry.name == "operator"}
+    assert {about[:5] for about in told} == {"GPU: ", "RDU: "}
+    assert len({about[5:] for about in told}) == 2
