@@ -12,7 +12,8 @@ from fractions import Fraction
 
 from rdu_model.collective import exchange
 from rdu_model.flow import Flow, Link
-from rdu_model.machine import Machine, hbm_pace
+from rdu_model.homes import first_memory
+from rdu_model.machine import Machine
 from rdu_model.pipe import Carry, Load, Stage
 from rdu_model.price import Grid, cycles, grid, rereads
 from rdu_model.shortage import Shortage
@@ -62,16 +63,11 @@ def group(flow: Flow, name: str, pcus: int, machine: Machine) -> Group:
     return Group(pcus, work, rereads(asked, work, max(1, pcus)), cycles(work, pcus) if pcus else 0)
 
 
-def load_bytes(flow: Flow, load: str, sizes: Mapping[str, int]) -> int:
-    """Bytes that a stream brings in one step: what the reader that touches most of it touches."""
-    return flow.load_bytes(load, sizes)
-
-
 def slot_bytes(flow: Flow, link: Link) -> int:
     """Bytes that a link's source writes in one step of the pipes that it shares with the readers."""
     sizes = flow.sizes_at(link.source, link.level)
     if isinstance(flow.leaves[link.source].leaf, Load):
-        return load_bytes(flow, link.source, sizes)
+        return flow.load_bytes(link.source, sizes)
     return flow.asked[link.source].touched(sizes)[1]
 
 
@@ -178,7 +174,7 @@ def _write_pace(flow: Flow, link: Link, groups: Mapping[str, Group], machine: Ma
     if link.tiles == 1:
         return Fraction(0)
     total = flow.streamed_beside(link.source)
-    pace = hbm_pace(machine)
+    pace = first_memory(machine).pace
     return Fraction(pace.amount * flow.streamed[link.source], pace.cycles * total) if total else Fraction(0)
 
 

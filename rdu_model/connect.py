@@ -12,7 +12,7 @@ from functools import cached_property
 
 from patterns.graph import Block, Graph
 from rdu_model.ask import Asked
-from rdu_model.nests import Nest
+from rdu_model.nests import Nest, Shape
 from rdu_model.pipe import (
     ITERATION,
     Carry,
@@ -29,7 +29,6 @@ from rdu_model.pipe import (
     reads_of,
 )
 
-Shape = tuple[str | Nest, ...]
 Place = tuple[int, ...]
 
 

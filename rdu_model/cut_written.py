@@ -12,11 +12,11 @@ from dataclasses import dataclass, field, replace
 from patterns.graph import Node
 from rdu_model.ask import Asked, ask
 from rdu_model.calls import section_cycles
-from rdu_model.connect import Shape, connect
+from rdu_model.connect import connect
 from rdu_model.cutting import FitsNowhere, Part, Search
 from rdu_model.least import Least
 from rdu_model.machine import Machine
-from rdu_model.nests import Nest
+from rdu_model.nests import Nest, Shape
 from rdu_model.order import lines
 from rdu_model.pipe import Item, Load, Metapipe, Pipe, Reorder, Stage, placed
 from rdu_model.section import Section

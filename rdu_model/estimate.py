@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import sqrt
 
-from rdu_model.machine import Machine
+from rdu_model.machine import Machine, grid_columns, grid_rows
 from rdu_model.rates import ALWAYS, Rates, moved_bytes, rates_of
 from rdu_model.section import Section
 from rdu_model.traffic import Held, fan_out, held_by, streams_of, working_pcus
@@ -166,9 +166,9 @@ def _links(leg: Leg, hops: float, machine: Machine) -> float:
 
 def _latency(hops: float, machine: Machine) -> int:
     """Cycles of a way: its links, and the borders between tiles that are likely on it."""
-    down = machine.tiles // machine.tiles_across
-    columns, rows = machine.tiles_across * machine.tile_columns, down * machine.tile_rows
-    borders = hops * BORDERS * ((machine.tiles_across - 1) / columns + (down - 1) / rows) / 2
+    rows, columns = grid_rows(machine), grid_columns(machine)
+    across, down = columns // machine.tile_columns, rows // machine.tile_rows
+    borders = hops * BORDERS * ((across - 1) / columns + (down - 1) / rows) / 2
     return round(hops * machine.hop_cycles + borders * machine.crossing_cycles)
 
 

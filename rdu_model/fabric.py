@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Literal
 
 from patterns.errors import UserError
-from rdu_model.machine import Machine
+from rdu_model.machine import Machine, grid_columns, grid_rows
 
 Kind = Literal["pcu", "pmu", ""]
 # A link of the mesh in one direction: from a cell to a neighbour.
@@ -68,8 +68,7 @@ class Fabric:
 def fabric_of(machine: Machine) -> Fabric:
     """The grid of a machine; places that it has no units for are empty. Raises UserError for more units than places."""
     check_grid(machine)
-    down = machine.tiles // machine.tiles_across
-    rows, columns = down * machine.tile_rows, machine.tiles_across * machine.tile_columns
+    rows, columns = grid_rows(machine), grid_columns(machine)
     kinds: list[Kind] = [""] * (rows * columns)
     for tile in range(machine.tiles):
         top, left = tile // machine.tiles_across * machine.tile_rows, tile % machine.tiles_across * machine.tile_columns

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from patterns.count import tensor_bytes
 from patterns.graph import Graph, Node
 from rdu_model.ask import Asked
-from rdu_model.machine import Machine, hbm_pace, usable_pcus
+from rdu_model.homes import first_memory
+from rdu_model.machine import Machine, usable_pcus
 from rdu_model.price import grid
 
 
@@ -39,7 +40,7 @@ class Least:
         loaded: dict[str, int] = {}
         open_reads: dict[str, int] = {}
         row: list[int] = []
-        pace = hbm_pace(self.machine)
+        pace = first_memory(self.machine).pace
         for node in self.nodes[start:]:
             touched, busy, works = self._alone(node)
             pcus -= works

@@ -9,10 +9,9 @@ from patterns.graph import Block
 from rdu_model.ask import Asked
 from rdu_model.connect import changes, is_stored
 from rdu_model.homes import Homes
-from rdu_model.nests import Nest
+from rdu_model.nests import Nest, Shape
 from rdu_model.streams import Stream
 
-Shape = tuple[str | Nest, ...]
 Path = tuple[Nest, ...]
 
 

@@ -129,15 +129,23 @@ def usable_pcus(machine: Machine) -> int:
     return max(1, int(exact(machine.usable_share) * machine.pcus))
 
 
+def grid_rows(machine: Machine) -> int:
+    """Rows of the grid of all tiles."""
+    return machine.tiles // machine.tiles_across * machine.tile_rows
+
+
+def grid_columns(machine: Machine) -> int:
+    """Columns of the grid of all tiles."""
+    return machine.tiles_across * machine.tile_columns
+
+
 def macs_per_pcu(machine: Machine) -> int:
     """Multiply-adds of one PCU in a cycle."""
     return machine.pcu_lanes * machine.pcu_stages * machine.packed_macs
 
 
 def hbm_pace(machine: Machine) -> Pace:
-    """Bytes that streams get from HBM, together; from DDR where a machine has nothing else."""
-    if not machine.hbm_bytes:
-        return ddr_pace(machine)
+    """Bytes that streams get from HBM, together."""
     return _pace(machine.hbm_bytes_per_s * exact(machine.hbm_efficiency), machine.clock_hz)
 
 

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from patterns.count import compulsory_by_storage, storage_of
 from patterns.graph import Graph
 from patterns.plan import Moved
-from rdu_model.buffers import load_bytes
 from rdu_model.homes import Tier
 from rdu_model.lanes import memory_for
 from rdu_model.pipe import ITERATION, Load, Pipe, Placed, Store, trips
@@ -66,9 +65,9 @@ def _load(section: Section, found: Placed, number: int, calls: int) -> Stream:
     assert isinstance(found.leaf, Load)
     tensor = found.leaf.tensor
     path = tuple(pipe for pipe in found.path if not (found.leaf.once and pipe.dim == ITERATION))
-    moved = over_steps(path, sizes, lambda cut: load_bytes(flow, found.name, cut)) * calls
+    moved = over_steps(path, sizes, lambda cut: flow.load_bytes(found.name, cut)) * calls
     executions = trips(tuple(pipe for pipe in path if pipe.dim == ITERATION), sizes) * calls
-    once = min(moved, load_bytes(flow, found.name, sizes) * executions)
+    once = min(moved, flow.load_bytes(found.name, sizes) * executions)
     own = {dim for reader, read in flow.streams[found.name] for dim in flow.asked[reader].cutting(read)}
     loops = tuple(dict.fromkeys(pipe.dim for pipe in found.path if pipe.dim not in own | {ITERATION}))
     return _stream(section, number, calls, tensor, False, moved, once, loops)

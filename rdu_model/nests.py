@@ -31,6 +31,10 @@ class Nest:
     body: tuple[str | Nest, ...]
 
 
+# Nodes, by name, and nests that follow one another.
+Shape = tuple[str | Nest, ...]
+
+
 @dataclass(frozen=True)
 class Run:
     """Nodes that can share a loop over `dim`, and the others of the section, before and after them."""
@@ -43,7 +47,7 @@ class Run:
 
 def nest(
     nodes: Sequence[Asked], sizes: Mapping[str, int], weight: Mapping[str, float], style: Sequence[float] = STYLES[0]
-) -> tuple[str | Nest, ...]:
+) -> Shape:
     """The nodes, in an order that respects what reads what, with every loop that is worth it.
 
     weight: time of each node, by name, in any unit.
@@ -59,7 +63,7 @@ class _Nesting:
     style: Sequence[float]
     least: float
 
-    def of(self, nodes: tuple[Asked, ...], used: frozenset[str], depth: int, key: int) -> tuple[str | Nest, ...]:
+    def of(self, nodes: tuple[Asked, ...], used: frozenset[str], depth: int, key: int) -> Shape:
         """The heaviest run becomes a nest; what is before, in and after it is nested in its turn."""
         best = self._heaviest(nodes, used, self.style[DEEPEST - depth]) if depth and nodes else None
         if best is None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from math import isqrt
 
 from rdu_model.buffers import Buffer
-from rdu_model.machine import Machine
+from rdu_model.machine import Machine, grid_columns, grid_rows
 from rdu_model.pipe import Load, Store
 from rdu_model.section import Section
 from rdu_model.shortage import Shortage
@@ -63,8 +63,7 @@ def _hops(section: Section, buffer: Buffer) -> int:
 
 def mesh_room(machine: Machine) -> int:
     """Flows that all links of the mesh carry, each link in each direction counted."""
-    rows = machine.tiles // machine.tiles_across * machine.tile_rows
-    columns = machine.tiles_across * machine.tile_columns
+    rows, columns = grid_rows(machine), grid_columns(machine)
     pairs = rows * (columns - 1) + columns * (rows - 1)
     return 2 * pairs * machine.mesh_links * machine.mesh_flows
 

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from patterns.pipeline.script import Run, Start
-from rdu_model.buffers import load_bytes
 from rdu_model.lanes import memory_for
 from rdu_model.pipe import ITERATION, Load, Placed, Store, reads_of
 from rdu_model.section import Section
@@ -66,11 +65,11 @@ def _stage_cycles(section: Section, name: str) -> int:
 def moved_bytes(section: Section, name: str) -> int:
     """Bytes that a leaf brings, makes or stores in the whole run."""
     flow = section.flow
-    leaf, sizes = flow.leaves[name].leaf, flow.sizes_at(name)
+    leaf = flow.leaves[name].leaf
     if isinstance(leaf, Load):
-        return load_bytes(flow, name, sizes) * flow.tiles_of(name)
+        return flow.streamed[name]
     made = leaf.source if isinstance(leaf, Store) else name
-    return flow.asked[made].touched(sizes)[1] * flow.tiles_of(name)
+    return flow.asked[made].touched(flow.sizes_at(name))[1] * flow.tiles_of(name)
 
 
 def _phase(section: Section, found: Placed, level: int, loops: dict[str, str]) -> str:

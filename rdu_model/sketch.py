@@ -12,8 +12,9 @@ from patterns.graph import Block
 from rdu_model.ask import Asked
 from rdu_model.collective import exchange
 from rdu_model.homes import Homes, Memory, first_memory, memory_of
-from rdu_model.loops import Loops, Path, Run, Shape, all_nests, handed_on, lay_out, nodes_in, without
-from rdu_model.machine import Machine, usable_pcus
+from rdu_model.loops import Loops, Path, Run, all_nests, handed_on, lay_out, nodes_in, without
+from rdu_model.machine import Machine, grid_columns, grid_rows, usable_pcus
+from rdu_model.nests import Shape
 from rdu_model.price import cycles, grid
 
 Tiles = Mapping[int, int]
@@ -79,9 +80,7 @@ class Sketch:
     @property
     def way_cycles(self) -> int:
         """Cycles of a way as long as two places on the fabric are apart on average."""
-        machine = self.machine
-        rows = machine.tile_rows * machine.tiles // machine.tiles_across
-        return machine.hop_cycles * (rows + machine.tile_columns * machine.tiles_across) // 3
+        return self.machine.hop_cycles * (grid_rows(self.machine) + grid_columns(self.machine)) // 3
 
     def touched(self, name: str, sizes: Mapping[str, int]) -> tuple[tuple[int, ...], int]:
         """Bytes of each read and of the result of a node on one tile."""

@@ -11,8 +11,9 @@ from patterns.graph import Block
 from patterns.plan import Nest as PlanNest
 from patterns.plan import Tile, Tiling
 from rdu_model.ask import Asked
+from rdu_model.homes import first_memory
 from rdu_model.loops import Run, all_nests
-from rdu_model.machine import Machine, hbm_pace, macs_per_pcu, usable_pcus
+from rdu_model.machine import Machine, macs_per_pcu, usable_pcus
 from rdu_model.nests import STYLES, nest
 from rdu_model.pipe import ITERATION, Item, Pipe, Placed, Reorder, Stage, placed
 from rdu_model.predict import predict
@@ -49,7 +50,7 @@ def tile(shapes: Sequence[Sketch], room_bytes: int) -> tuple[Sketch, dict[int, i
 def _weight(asked: Asked, sizes: Mapping[str, int], machine: Machine) -> float:
     """Cycles that a node would take alone: its bytes and its work, whichever is more."""
     reads, out = asked.touched(sizes)
-    moved = hbm_pace(machine).cycles_for(sum(reads) + out)
+    moved = first_memory(machine).pace.cycles_for(sum(reads) + out)
     demand = asked.demand(sizes)
     pcus = usable_pcus(machine)
     lanes = pcus * machine.pcu_lanes

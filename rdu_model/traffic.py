@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Literal
 
-from rdu_model.buffers import carry_pmus, load_bytes
+from rdu_model.buffers import carry_pmus
 from rdu_model.pipe import Load, Stage
 from rdu_model.price import spread
 from rdu_model.rates import Rates, moved_bytes, rates_of
@@ -166,13 +166,8 @@ class _Drawing:
 
     def fill(self, link: str, source: str) -> None:
         """From whoever makes the tiles into the PMUs. What only moves bytes does so from PMUs to PMUs."""
-        flow = self.section.flow
-        if isinstance(flow.leaves[source].leaf, Load):
-            made = load_bytes(flow, source, flow.sizes_at(source))
-        else:
-            made = flow.asked[source].touched(flow.sizes_at(source))[1]
         makers = self.agcus.get(source) or self._working(source)
-        pace = self.rates.per_cycle(source, made * flow.tiles_of(source))
+        pace = self.rates.per_cycle(source, moved_bytes(self.section, source))
         self._between(link, "", makers, [(unit,) for unit in self.pmus[link]], pace, self.rates.phases[source])
 
     def drain(self, link: str, reader: str, numbers: Sequence[int]) -> None:

@@ -7,7 +7,7 @@ from functools import singledispatch
 
 from patterns.pipeline.script import Counts, Finish, Op, Run, Start
 from rdu_model.banks import turns_of
-from rdu_model.buffers import load_bytes, read_bytes
+from rdu_model.buffers import read_bytes
 from rdu_model.collective import exchange
 from rdu_model.homes import Memory
 from rdu_model.lanes import NETWORK, is_narrow, memory_for, own_pace, stage_unit, stream_unit
@@ -31,7 +31,7 @@ def stream(memory: Memory, moved: int, label: str) -> Run:
 @leaf_ops.register
 def _(leaf: Load, section: Section, sizes: Mapping[str, int]) -> tuple[Op, ...]:
     """A stream in: its memory, and its own path if that is slower."""
-    moved = load_bytes(section.flow, leaf.name, sizes)
+    moved = section.flow.load_bytes(leaf.name, sizes)
     from_memory = stream(memory_for(section, leaf.tensor), moved, leaf.name)
     if not is_narrow(section, leaf):
         return (from_memory,)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import singledispatch
 
 from patterns.plural import number_of
-from rdu_model.buffers import Buffer, carry_pmus, load_bytes, paces, pmus_for
+from rdu_model.buffers import Buffer, carry_pmus, paces, pmus_for
 from rdu_model.compilation import Compilation, Compiled
 from rdu_model.compile_stage import Lines, Shown, title
 from rdu_model.pipe import Carry, Leaf, Load, Pipe, Reorder, Stage, Store
@@ -55,7 +55,7 @@ def _(about: Pipe, section: Section) -> str:
 
 @note.register
 def _(about: Load, section: Section) -> str:
-    return size_text(load_bytes(section.flow, about.name, section.flow.sizes_at(about.name)))
+    return size_text(section.flow.load_bytes(about.name, section.flow.sizes_at(about.name)))
 
 
 @note.register

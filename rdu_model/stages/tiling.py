@@ -9,8 +9,8 @@ from patterns.axes import union
 from rdu_model.ask import relation
 from rdu_model.compilation import Compilation, Compiled
 from rdu_model.compile_stage import Cell, Lines, Rows, Shown, title
-from rdu_model.loops import Run, Shape, all_nests
-from rdu_model.nests import DEEPEST, WORTH, Nest
+from rdu_model.loops import Run, all_nests
+from rdu_model.nests import DEEPEST, WORTH, Nest, Shape
 from rdu_model.pipe import ITERATION, Item, Leaf, Pipe, Reorder, Stage, placed, steps
 from rdu_model.predict import predict
 from rdu_model.section import Section

@@ -10,6 +10,7 @@ import pytest
 from patterns.errors import SpecError, UnknownName, UserError
 from patterns.parameters import read_parameters
 from patterns.plugin import data_file
+from rdu_model.homes import first_memory
 from rdu_model.machine import (
     PACKAGE,
     RULES,
@@ -64,7 +65,7 @@ def test_units_by_shape_and_clock_give_what_is_published(name: str, peak: float,
 
 def test_machines_without_hbm_stream_from_ddr() -> None:
     sn10, sn30, plasticine = (load_machine(name) for name in ("sn10", "sn30", "plasticine"))
-    paces = [hbm_pace(machine) for machine in (sn10, sn30, plasticine)]
+    paces = [first_memory(machine).pace for machine in (sn10, sn30, plasticine)]
     streams = [
         pace.amount * machine.clock_hz / pace.cycles
         for pace, machine in zip(paces, (sn10, sn30, plasticine), strict=True)
