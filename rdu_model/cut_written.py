@@ -18,7 +18,7 @@ from rdu_model.least import Least
 from rdu_model.machine import Machine
 from rdu_model.nests import Nest, Shape
 from rdu_model.order import lines
-from rdu_model.pipe import Item, Load, Metapipe, Pipe, Reorder, Stage, placed
+from rdu_model.pipe import Item, Load, Metapipe, Pipe, Reorder, Stage, nodes_of, pipes_in, placed
 from rdu_model.section import Section
 from rdu_model.sections import spread_out
 from rdu_model.shortage import Shortage, refuse
@@ -81,8 +81,9 @@ class _Written:
         """With what a person said of it."""
         everything = [found.leaf for found in placed(self.metapipe.body)]
         if isinstance(item, Pipe):
-            drains = any(pipe.drain for pipe in _pipes(self.metapipe.body) if (pipe.dim, pipe.extent) == _cut(item))
-            return replace(item, body=tuple(self._as_written(one) for one in item.body), drain=drains)
+            same = [pipe for pipe in pipes_in(self.metapipe.body) if (pipe.dim, pipe.extent) == (item.dim, item.extent)]
+            drain = any(pipe.drain for pipe in same if set(nodes_of(item.body)) <= set(nodes_of(pipe.body)))
+            return replace(item, body=tuple(self._as_written(one) for one in item.body), drain=drain)
         if isinstance(item, Stage):
             pcus = next(leaf.pcus for leaf in everything if isinstance(leaf, Stage) and leaf.name == item.name)
             return replace(item, pcus=pcus)
@@ -90,15 +91,3 @@ class _Written:
             rows = [leaf.row_par for leaf in everything if isinstance(leaf, Load) and leaf.tensor == item.tensor]
             return replace(item, row_par=max(rows, default=0))
         return item
-
-
-def _cut(pipe: Pipe) -> tuple[str, int]:
-    return pipe.dim, pipe.extent
-
-
-def _pipes(body: tuple[Item, ...]) -> list[Pipe]:
-    found: list[Pipe] = []
-    for item in body:
-        if isinstance(item, Pipe):
-            found += [item, *_pipes(item.body)]
-    return found

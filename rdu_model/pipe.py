@@ -159,6 +159,19 @@ def placed(body: tuple[Item, ...], path: tuple[Pipe, ...] = ()) -> Iterator[Plac
             yield Placed(item, path)
 
 
+def pipes_in(body: tuple[Item, ...]) -> Iterator[Pipe]:
+    """Every pipe, those inside after those around them."""
+    for item in body:
+        if isinstance(item, Pipe):
+            yield item
+            yield from pipes_in(item.body)
+
+
+def nodes_of(body: tuple[Item, ...]) -> tuple[str, ...]:
+    """The nodes in a body, those that only say how a buffer is read included."""
+    return tuple(found.name for found in placed(body) if isinstance(found.leaf, Stage | Reorder))
+
+
 def shared(one: tuple[Pipe, ...], other: tuple[Pipe, ...]) -> int:
     """How many pipes, from the outermost on, two paths have in common."""
     level = 0

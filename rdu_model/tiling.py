@@ -15,7 +15,7 @@ from rdu_model.homes import first_memory
 from rdu_model.loops import Run, all_nests
 from rdu_model.machine import Machine, macs_per_pcu, usable_pcus
 from rdu_model.nests import STYLES, nest
-from rdu_model.pipe import ITERATION, Item, Pipe, Placed, Reorder, Stage, placed
+from rdu_model.pipe import ITERATION, Item, Pipe, nodes_of
 from rdu_model.predict import predict
 from rdu_model.sketch import Sketch, sketch
 
@@ -93,17 +93,9 @@ def tiling_of(body: tuple[Item, ...]) -> Tiling:
     Executions of the block are not among them: they are the call's `iterations`.
     """
     body = next((item.body for item in body if isinstance(item, Pipe) and item.dim == ITERATION), body)
-    nodes = _nodes(body)
-    pipes = [item for item in body if isinstance(item, Pipe) and _nodes(item.body)]
-    if len(pipes) == 1 and _nodes(pipes[0].body) == nodes:
+    nodes = nodes_of(body)
+    pipes = [item for item in body if isinstance(item, Pipe) and nodes_of(item.body)]
+    if len(pipes) == 1 and nodes_of(pipes[0].body) == nodes:
         inner = tiling_of(pipes[0].body)
         return Tiling((Tile(pipes[0].dim, pipes[0].extent), *inner.loops), nests=inner.nests)
-    return Tiling(nests=tuple(PlanNest(_nodes(pipe.body), tiling_of((pipe,))) for pipe in pipes))
-
-
-def _nodes(body: tuple[Item, ...]) -> tuple[str, ...]:
-    return tuple(leaf.name for leaf in map(_leaf, placed(body)) if isinstance(leaf, Stage | Reorder))
-
-
-def _leaf(found: Placed) -> object:
-    return found.leaf
+    return Tiling(nests=tuple(PlanNest(nodes_of(pipe.body), tiling_of((pipe,))) for pipe in pipes))

@@ -11,7 +11,7 @@ from patterns.graph import Node
 from rdu_model.buffers import Buffer
 from rdu_model.compile_stage import Lines
 from rdu_model.flow import cut_sizes
-from rdu_model.pipe import ITERATION, Carry, Item, Leaf, Load, Pipe, Reorder, Stage, Store, placed, reads_of, steps
+from rdu_model.pipe import ITERATION, Carry, Item, Leaf, Load, Pipe, Reorder, Stage, Store, placed, steps
 from rdu_model.rates import rates_of
 from rdu_model.section import Section
 from rdu_model.traffic import streams_of
@@ -71,7 +71,7 @@ def statements(section: Section) -> tuple[Statement, ...]:
 
 def _body(words: Words, body: tuple[Item, ...], path: tuple[Pipe, ...]) -> Iterator[Statement]:
     depth = len(path)
-    for item in _loads_first(body):
+    for item in body:
         if isinstance(item, Pipe):
             yield Statement(depth, f"METAPIPE({_count(words, item)}) {{", item)
             yield from _body(words, item.body, (*path, item))
@@ -88,19 +88,6 @@ def _body(words: Words, body: tuple[Item, ...], path: tuple[Pipe, ...]) -> Itera
             for carry in words.section.flow.metapipe.carries:
                 text = f"CARRY({words.tiles[carry.source]} to the next execution, slots={carry.slots})"
                 yield Statement(depth, text, carry)
-
-
-def _loads_first(body: tuple[Item, ...]) -> list[Item]:
-    """The items of a body in an order in which what is read is there: streams stand before what reads them."""
-    found: list[Item] = []
-    waiting = {item.name: item for item in body if isinstance(item, Load)}
-    for item in body:
-        if item not in found:
-            inside = [item] if not isinstance(item, Pipe) else [leaf.leaf for leaf in placed(item.body)]
-            needed = dict.fromkeys(source for leaf in inside for source in reads_of(leaf) if source in waiting)
-            found += [waiting[name] for name in needed if waiting[name] not in found and waiting[name] is not item]
-            found.append(item)
-    return found
 
 
 def _count(words: Words, pipe: Pipe) -> str:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from patterns.errors import UserError, did_you_mean
 from patterns.order import chain_text, in_order
 from rdu_model.ask import Asked, ask, relation
 from rdu_model.due import whole
 from rdu_model.pipe import (
     ITERATION,
-    Item,
     Load,
     Metapipe,
     Pipe,
@@ -18,6 +15,7 @@ from rdu_model.pipe import (
     Reorder,
     Stage,
     Store,
+    pipes_in,
     placed,
     reads_of,
     shared,
@@ -27,7 +25,7 @@ from rdu_model.pipe import (
 def check_written(metapipe: Metapipe) -> None:
     """Raises UserError for the first thing in a metapipe that cannot be, however it was made."""
     whole(f"metapipe {metapipe.name!r}: iterations", metapipe.iterations)
-    for pipe in _pipes(metapipe.body):
+    for pipe in pipes_in(metapipe.body):
         whole(f"metapipe over {pipe.dim!r}: extent of a step", pipe.extent)
         if pipe.dim not in metapipe.sizes:
             raise UserError(f"metapipe over {pipe.dim!r}: no region has such a dim")
@@ -46,13 +44,6 @@ def check_written(metapipe: Metapipe) -> None:
             _check_complete(nodes, places[source], found)
         if isinstance(found.leaf, Store):
             _check_stored_once(metapipe, found)
-
-
-def _pipes(body: tuple[Item, ...]) -> Iterable[Pipe]:
-    for item in body:
-        if isinstance(item, Pipe):
-            yield item
-            yield from _pipes(item.body)
 
 
 def _check_names(metapipe: Metapipe, everything: tuple[Placed, ...], places: dict[str, Placed]) -> None:

@@ -18,8 +18,12 @@ NEW_TOKENS, PROMPT = 20, 512
 # Of a PCIe link one way, per GPU (SN40L paper, section VI-C), and the main memory of a DGX of eight.
 LINK_GB_PER_S = {"a100_sxm": 32, "h100_sxm": 64}
 HOST_BYTES = 2 * 10**12
+# What an answer is made of: the prompt at once, then token by token.
+PHASES = ("prefill", "decode")
 # Experts of a composition in the paper's footprint, and GPU nodes that would hold them all in HBM.
 EXPERTS, NODES = 850, 19
+# Experts in the HBM of a DGX, from the same section.
+DGX_EXPERTS = 50
 
 # SN40L paper, Table V: how many times longer 8 GPUs take than 8 sockets.
 PUBLISHED_SWITCH = {"a100_sxm": 31, "h100_sxm": 15}
@@ -79,7 +83,7 @@ def record(system: System) -> Record:
     rate = bytes_per_s(system, machine)
     switch_ms = 1e3 * expert / rate
     run = {batch: run_ms(system, batch) if system.mode else None for batch in (1, 8)}
-    held = system.members * machine.ddr_bytes if system.machine == "sn40l" else HOST_BYTES
+    held = HOST_BYTES if system.links else system.members * machine.ddr_bytes
     named = system.machine
     return {
         "machine": named,
@@ -135,9 +139,6 @@ def run_ms(system: System, batch: int) -> float:
     """A model's answer to a batch of prompts that are all there: the prompt, then the other tokens one by one."""
     prompt, token = (step_ms(system.machine, system.mode, system.members, phase, batch) for phase in PHASES)
     return prompt + (NEW_TOKENS - 1) * token
-
-
-PHASES = ("prefill", "decode")
 
 
 @cache
@@ -197,7 +198,7 @@ def finding(rows: Sequence[Record]) -> str:
         f" {slides['switch_ms']:.1f} ms at the {slides['gb_per_s']:,.0f} GB/s of its maker's slides"
         f" ({slides['published_switch_ms']:.0f} claimed). DDR holds {fused['experts_behind']:,} experts"
         f" ({fused['published_experts']} published), HBM {fused['experts_in_hbm']}; a DGX's host"
-        f" {a100['experts_behind']} ({a100['published_experts']}), its HBM {a100['experts_in_hbm']} (50):"
+        f" {a100['experts_behind']} ({a100['published_experts']}), its HBM {a100['experts_in_hbm']} ({DGX_EXPERTS}):"
         f" {nodes} of them ({NODES}) would have {EXPERTS} in HBM. What an answer of {NEW_TOKENS} tokens took is not"
         f" published; the published ratios agree with each other if it was {implied} on 8 sockets, and here it is"
         f" {fused['run_ms']:.0f} ms fused and {looped['run_ms']:.0f} ms looped, after prompts of {PROMPT} tokens, which"

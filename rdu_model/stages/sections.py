@@ -68,10 +68,6 @@ def _row(compiled: Compiled) -> tuple[str, int, int, int, int, int, int | None]:
     return section.name, nodes, calls, metapipe.iterations, section.pcus, section.pmus, section.lacking_pmus or None
 
 
-def _crossing_row(one: Crossing) -> tuple[str, ...]:
-    return one.tensor, one.maker, one.reader, one.what, size_text(one.written_bytes), size_text(one.read_bytes)
-
-
 def why(compiled: Compiled) -> str:
     """What stopped a section, for people."""
     if compiled.stopped is not None:

@@ -9,9 +9,9 @@ from patterns.axes import union
 from rdu_model.ask import relation
 from rdu_model.compilation import Compilation, Compiled
 from rdu_model.compile_stage import Cell, Lines, Rows, Shown, title
-from rdu_model.loops import Run, all_nests
+from rdu_model.loops import Run, all_nests, nodes_in
 from rdu_model.nests import DEEPEST, WORTH, Nest, Shape
-from rdu_model.pipe import ITERATION, Item, Leaf, Pipe, Reorder, Stage, placed, steps
+from rdu_model.pipe import ITERATION, Item, Pipe, Reorder, Stage, nodes_of, pipes_in, steps
 from rdu_model.predict import predict
 from rdu_model.section import Section
 from rdu_model.sketch import Sketch
@@ -47,7 +47,7 @@ def show(compilation: Compilation, chosen: tuple[Compiled, ...]) -> tuple[Shown,
 def _loops(section: Section) -> Iterator[Shown]:
     metapipe = section.flow.metapipe
     yield Lines(tuple(_tree(section, metapipe.body, 0)))
-    rows = tuple(_row(section, pipe) for pipe in _pipes(metapipe.body))
+    rows = tuple(_row(section, pipe) for pipe in pipes_in(metapipe.body))
     if rows:
         yield Rows(("loop", "nodes in it", "extent", "tile", "steps", "last step"), rows)
     spilled = frozenset(spill.name.removeprefix("spill ") for spill in metapipe.spills)
@@ -70,7 +70,7 @@ def _tree(section: Section, body: tuple[Item, ...], depth: int) -> Iterator[str]
             if beside:
                 yield INDENT * depth + ", ".join(beside)
             beside = []
-            yield f"{INDENT * depth}{_dim(item, section)}: {steps_text(section, item)}"
+            yield f"{INDENT * depth}{_dim(item)}: {steps_text(section, item)}"
             yield from _tree(section, item.body, depth + 1)
         elif isinstance(item, Stage | Reorder):
             beside.append(item.name)
@@ -78,15 +78,15 @@ def _tree(section: Section, body: tuple[Item, ...], depth: int) -> Iterator[str]
         yield INDENT * depth + ", ".join(beside)
 
 
-def _dim(pipe: Pipe, section: Section) -> str:
+def _dim(pipe: Pipe) -> str:
     return "executions" if pipe.dim == ITERATION else f"{pipe.dim} by {pipe.extent:,}"
 
 
 def _row(section: Section, pipe: Pipe) -> tuple[str, str, int, int, int, int]:
     whole = section.flow.metapipe.sizes[pipe.dim]
-    nodes = nodes_in(pipe)
+    nodes = nodes_of(pipe.body)
     last = whole % pipe.extent or pipe.extent
-    return _dim(pipe, section).split(" by ")[0], few(nodes), whole, pipe.extent, steps(pipe, whole), last
+    return _dim(pipe).split(" by ")[0], few(nodes), whole, pipe.extent, steps(pipe, whole), last
 
 
 def few(names: tuple[str, ...]) -> str:
@@ -94,30 +94,13 @@ def few(names: tuple[str, ...]) -> str:
     return ", ".join(names) if len(names) <= 3 else f"{names[0]} ... {names[-1]} ({len(names)})"
 
 
-def nodes_in(pipe: Pipe) -> tuple[str, ...]:
-    """Nodes in a pipe, and in those inside."""
-    leaves: list[Leaf] = [found.leaf for found in placed(pipe.body)]
-    return tuple(leaf.name for leaf in leaves if isinstance(leaf, Stage | Reorder))
-
-
-def _pipes(body: tuple[Item, ...]) -> Iterator[Pipe]:
-    for item in body:
-        if isinstance(item, Pipe):
-            yield item
-            yield from _pipes(item.body)
-
-
 def _found(shape: Shape, section: Section) -> Iterator[Loop]:
     """The loops that were thought of, each with the pipe that it became."""
-    pipes = {(pipe.dim, nodes_in(pipe)): pipe for pipe in _pipes(section.flow.metapipe.body)}
+    pipes = {(pipe.dim, nodes_of(pipe.body)): pipe for pipe in pipes_in(section.flow.metapipe.body)}
     for nest in all_nests(shape):
-        nodes = _nodes(nest)
+        nodes = tuple(nodes_in(nest))
         same = (pipe for (dim, inside), pipe in pipes.items() if dim == nest.dim and set(inside) == set(nodes))
         yield Loop(nest, nodes, next(same, None))
-
-
-def _nodes(nest: Nest) -> tuple[str, ...]:
-    return tuple(name for item in nest.body for name in ((item,) if isinstance(item, str) else _nodes(item)))
 
 
 def _alternatives(of: Sketch, loops: tuple[Loop, ...], section: Section) -> Rows:
@@ -138,7 +121,7 @@ def _predicted(of: Sketch, tiles: Mapping[int, int], section: Section) -> int:
 
 def _whole(section: Section, loops: tuple[Loop, ...]) -> Iterator[str]:
     """Why each dim that no loop cuts is whole."""
-    cut = {pipe.dim for pipe in _pipes(section.flow.metapipe.body)}
+    cut = {pipe.dim for pipe in pipes_in(section.flow.metapipe.body)}
     asked, sizes = section.flow.asked.values(), section.flow.metapipe.graph.sizes
     dims = [dim for dim in union(*(one.dims for one in asked)) if dim not in cut and sizes[dim] > 1]
     if dims:
