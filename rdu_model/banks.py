@@ -23,8 +23,8 @@ def pmus_apart(slots: int, slot_bytes: int, machine: Machine) -> int:
     return max(1, -(-banks // machine.pmu_banks))
 
 
-def map_to_banks(held: Sequence[Buffer], free: int, machine: Machine) -> tuple[tuple[Buffer, ...], int]:
-    """The buffers, with more PMUs where slots would share a bank, and what is left of the free ones.
+def map_to_banks(held: Sequence[Buffer], free: int, machine: Machine) -> tuple[Buffer, ...]:
+    """The buffers, with more PMUs where slots would share a bank, as far as some are free.
 
     Those that need the fewest more come first; where none is left, reading and writing take turns.
     """
@@ -36,7 +36,7 @@ def map_to_banks(held: Sequence[Buffer], free: int, machine: Machine) -> tuple[t
         elif more[number] > 0:
             found[number] = replace(found[number], pmus=found[number].pmus + more[number])
             free -= more[number]
-    return tuple(found), free
+    return tuple(found)
 
 
 def turns_of(flow: Flow, buffer: Buffer, groups: Mapping[str, Group], name: str) -> Fraction:

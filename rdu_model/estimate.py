@@ -68,9 +68,11 @@ def estimate(section: Section) -> Estimate:
     drawn = [leg.bytes_per_cycle * _links(leg, far, machine) for leg, far in zip(legs, hops, strict=True)]
     around: dict[str, float] = {}
     for leg, amount in zip(legs, drawn, strict=True):
+        # Each place that is used has a link to each of four neighbours.
         around[leg.phase] = around.get(leg.phase, 0.0) + amount / (4 * max(1, section.pcus + section.pmus))
     always = around.get(ALWAYS, 0.0)
-    paces = [_pace(leg, around[leg.phase] + (always if leg.phase != ALWAYS else 0.0), machine) for leg in legs]
+    beside = [around[leg.phase] + (always if leg.phase != ALWAYS else 0.0) for leg in legs]
+    paces = [_pace(leg, load, machine) for leg, load in zip(legs, beside, strict=True)]
     found: dict[str, list[int]] = {}
     for number, leg in enumerate(legs):
         found.setdefault(leg.link, []).append(number)
@@ -82,7 +84,9 @@ def estimate(section: Section) -> Estimate:
         written = min((paces[n] for n in into), default=0.0)
         read = tuple(paces[out[reader]] if reader in out else 0.0 for reader, _ in held.readers)
         wires[held.name] = Wire(_latency(longest, machine), round(longest), written, read)
-    busiest = max((leg.bytes_per_cycle / leg.ways**APART + around[leg.phase] for leg in legs), default=0.0)
+    busiest = max(
+        (leg.bytes_per_cycle / leg.ways**APART + load for leg, load in zip(legs, beside, strict=True)), default=0
+    )
     return Estimate(wires, sum(drawn), busiest / (machine.mesh_links * machine.mesh_bytes_per_cycle))
 
 

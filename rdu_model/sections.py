@@ -111,7 +111,7 @@ def spread_out(
     if isinstance(found, Shortage):
         return found
     spare = machine.pmus - found.carried - sum(buffer.pmus for buffer in found.of_links)
-    of_links, _ = map_to_banks(found.of_links, spare, machine)
+    of_links = map_to_banks(found.of_links, spare, machine)
     section = Section(flow, groups, of_links, found.carried, found.lacking, machine, members, homes or Homes())
     return lacking_ports(section) or section
 
