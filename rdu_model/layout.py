@@ -106,14 +106,10 @@ def wires_of(section: Section, placed: Placed) -> dict[str, Wire]:
     by_link: dict[str, list[Route]] = {name: [] for name in readers}
     for found in placed.routes.routes:
         by_link[found.link].append(found)
-    agcus = placed.placement.agcus
-    streams = {b.link.name: len(agcus[b.link.source]) for b in section.buffers if b.link.source in agcus}
     wires = {}
     for link, ways in by_link.items():
         hops, latency = _farthest(ways, placed.fabric, section.machine)
         written = shares.pace([way for way in ways if not way.reader])
-        if link in streams:
-            written = min(written, streams[link] * section.machine.agcu_bytes_per_cycle)
         read = tuple(shares.pace([way for way in ways if way.reader == reader]) for reader in readers[link])
         wires[link] = Wire(latency, hops, written, read)
     return wires

@@ -11,7 +11,7 @@ from patterns.count import graph_demand, parameters
 from patterns.evaluate import evaluate, random_arrays
 from patterns.library import workload
 
-SMALL = {"batch": "2", "seq": "3", "layers": "1", "hidden": "8", "head_dim": "4"}
+SMALL = {"batch": "2", "seq": "3", "hidden": "8", "head_dim": "4"}
 # A step that float64 differences are best with, and what they are then good for.
 STEP = 1e-6
 CLOSE = 1e-6
@@ -56,7 +56,6 @@ def test_every_gradient_is_the_slope_of_the_loss(name: str) -> None:
     direction = random.standard_normal(np.shape(arrays[name]))
     ahead, behind = (loss({**arrays, name: arrays[name] + sign * STEP * direction}) for sign in (1, -1))
     slope = (ahead - behind) / (2 * STEP)
-    # Weights have a leading axis of layers, here one.
     expected = float((gradient * direction.reshape(np.shape(gradient))).sum())
     assert slope == pytest.approx(expected, rel=CLOSE, abs=1e-7)
     # What is added to all keys alike moves no probability.
@@ -64,7 +63,7 @@ def test_every_gradient_is_the_slope_of_the_loss(name: str) -> None:
 
 
 def test_a_layer_has_the_parameters_and_the_work_of_gpt2_xl() -> None:
-    graph = workload("gpt2_training", overrides={"layers": "1"})
+    graph = workload("gpt2_training")
     hidden, tokens, seq = 1600, 16 * 1024, 1024
     # 12 hidden^2 weights, 9 hidden biases (4 of ffn), 4 hidden of the two norms.
     assert parameters(graph) == 12 * hidden**2 + 13 * hidden
