@@ -58,10 +58,12 @@ def add_scatter(d: Draft) -> Made | None:
     picked = d.some(rows.dims)
     if along in rows.dims and along not in picked:
         return None
-    due = {dim for dim in rows.dims if dim not in picked}
+    due = [dim for dim in rows.dims if dim not in picked]
     dims = (*due, *(dim for dim in d.some(picked) if dim != along), along)
     fits = [
-        t for t in d.seen.values() if due <= set(t.dims) - {along} <= {*rows.dims} and along in t.dims and t is not rows
+        t
+        for t in d.seen.values()
+        if {*due} <= {*t.dims} - {along} <= {*rows.dims} and along in t.dims and t is not rows
     ]
     targets = [t for t in fits if t.dtype == rows.dtype or d.chance(2)]
     if not targets and d.points(dims) > MOST_ELEMENTS:
