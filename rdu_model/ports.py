@@ -13,10 +13,7 @@ from rdu_model.buffers import Buffer
 from rdu_model.machine import Machine, grid_columns, grid_rows
 from rdu_model.pipe import Load, Store
 from rdu_model.section import Section
-from rdu_model.shortage import Shortage
-
-STREAMS = "AGCU streams"
-ROUTES = "places for flows on mesh links"
+from rdu_model.shortage import ROUTES, STREAMS, Shortage
 
 
 def lacking_ports(section: Section) -> Shortage | None:

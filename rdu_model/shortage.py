@@ -8,6 +8,11 @@ from patterns.count import node_dims
 from patterns.errors import DoesNotFit
 from patterns.graph import Graph
 
+STREAMS = "AGCU streams"
+ROUTES = "places for flows on mesh links"
+# The parameters of a machine that say how many there are, where the resource has another name.
+_PARAMETERS = {STREAMS: "agcus or agcu_streams", ROUTES: "mesh_links or mesh_flows"}
+
 # What takes at least one of a resource, and what of it is a node's part.
 _TAKERS = {"PMUs": "a buffer takes at least one", "PCUs": "a stage takes at least one"}
 
@@ -59,7 +64,9 @@ def refuse(graph: Graph, lack: Shortage, where: str) -> DoesNotFit:
     why = f"{_TAKERS[lack.resource]}; " if lack.resource in _TAKERS else ""
     if lack.most > 1:
         why = f"its part is {lack.most:,} of them; "
-        for greatest in sorted(node_dims(graph, node), key=lambda dim: graph.sizes[dim])[-1:]:
+        # A stream is a stream however small its tensor.
+        dims = node_dims(graph, node) if lack.resource != STREAMS else ()
+        for greatest in sorted(dims, key=lambda dim: graph.sizes[dim])[-1:]:
             why += f"a smaller extent of {greatest!r} (now {graph.sizes[greatest]:,}) or "
-    help_text = f"{why}a machine with more {lack.resource} would help"
+    help_text = f"{why}a machine with more {_PARAMETERS.get(lack.resource, lack.resource)} would help"
     return DoesNotFit(f"node {lack.node!r} ({where})", lack.resource, lack.needed, lack.available, help_text)

@@ -26,7 +26,7 @@ from rdu_model.machine import Machine
 from rdu_model.order import lines, waits_for
 from rdu_model.section import Section
 from rdu_model.sections import Piece, build
-from rdu_model.shortage import Shortage
+from rdu_model.shortage import ROUTES, Shortage
 
 HEAD = """
 name: random
@@ -132,14 +132,14 @@ WANTING = {
     "PCUs": {"pcus": "3"},
     "PMUs": {"pmus": "8"},
     "AGCU streams": {"agcus": "1", "agcu_streams": "4"},
-    ports.ROUTES: {"pcus": "12", "pmus": "40", "pmu_bytes_per_cycle": "64 B/cycle"},
+    ROUTES: {"pcus": "12", "pmus": "40", "pmu_bytes_per_cycle": "64 B/cycle"},
 }
 
 
 @pytest.mark.parametrize("resource", WANTING)
 def test_whatever_runs_out_cuts_and_is_named(resource: str, monkeypatch: pytest.MonkeyPatch) -> None:
     graph, machine = random_chain(Random(5), 9), load_machine("unit", WANTING[resource])
-    if resource == ports.ROUTES:
+    if resource == ROUTES:
         # A mesh of one flow a link would do in a section of a thousand units: links grow with the units.
         monkeypatch.setattr(ports, "mesh_room", lambda machine: 20)
     compilation = compile_graph(graph, machine, Choices("fused"))

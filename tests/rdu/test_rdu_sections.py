@@ -194,3 +194,13 @@ def test_weights_that_do_not_fit_a_socket(golden: Callable[[str, str], None]) ->
     lower(
         workload("llama-3.1-405b", context=4096, members=2), load_machine("sn40l", {"ddr_bytes": "512 GiB"}), members=2
     )
+
+
+def test_what_lacks_streams_is_told_which_parameters_would_help() -> None:
+    few = load_machine("sn40l", {"agcus": "1", "agcu_streams": "1"})
+    with pytest.raises(DoesNotFit) as caught:
+        lower(workload("softmax"), few)
+    assert str(caught.value) == (
+        "node 'e' (alone in a section of sn40l) does not fit: needs 2 AGCU streams, there is 1; its part is 2 of them; "
+        "a machine with more agcus or agcu_streams would help"
+    )
