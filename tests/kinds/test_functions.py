@@ -16,6 +16,11 @@ from patterns.functions import FUNCTIONS, MAP, MASKED, REDUCTIONS, ZIP, function
 NUMBERS = [-30.0, -1.5, -0.25, 0.5, 1.0, 2.0, 700.0]
 POSITIVE = [0.25, 1.0, 9.0]
 
+
+def gelu(x: float) -> float:
+    return x * 0.5 * (1 + math.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)))
+
+
 MAP_MEANING: dict[str, Callable[[float], float]] = {
     "copy": lambda x: x,
     "zero": lambda x: 0.0,
@@ -26,7 +31,9 @@ MAP_MEANING: dict[str, Callable[[float], float]] = {
     "tanh": math.tanh,
     "sigmoid": lambda x: math.exp(x) / (1 + math.exp(x)),
     "silu": lambda x: x / (1 + math.exp(-x)),
-    "gelu": lambda x: x * 0.5 * (1 + math.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x))),
+    "gelu": gelu,
+    # A central difference, good to 1e-9.
+    "gelu_slope": lambda x: (gelu(x + 1e-5) - gelu(x - 1e-5)) / 2e-5,
     "exp": math.exp,
 }
 POSITIVE_MEANING: dict[str, Callable[[float], float]] = {

@@ -142,8 +142,8 @@ def test_llama_70b_on_one_socket_streams_two_of_its_weights_from_ddr() -> None:
     report = report_of(plan)
     assert report.bound == "ddr_bytes"
     assert report.bound_s == pytest.approx(75_161_927_680 / machine.ddr_bytes_per_s)
-    # DDR sets the time: 75.2 GB at 125 GB/s; HBM's 65 GB pass at the same time. Some 3 % of it are not hidden.
-    assert report.time_s == pytest.approx(75_161_927_680 / 125e9, rel=0.04)
+    # DDR sets the time: 75.2 GB at 125 GB/s; HBM's 65 GB pass at the same time. A layer's fill is a few percent more.
+    assert 1 <= report.time_s / (75_161_927_680 / 125e9) < 1.05
     hbm, ddr = plan.rooms
     assert dict(hbm.held)["weights"] + dict(ddr.held)["weights"] == 141_107_412_992
     assert hbm.taken_bytes <= machine.hbm_bytes
@@ -169,7 +169,7 @@ def test_a_program_says_which_tiles_come_from_ddr_and_go_there() -> None:
 
 
 def test_a_cache_larger_than_hbm_is_spilled_and_weights_are_not() -> None:
-    plan = lower(workload("llama-3.1-8b", batch=32, context=131072), load_machine("sn40l"), mode="operator")
+    plan = lower(workload("llama-3.1-8b", batch=32, context=131072), load_machine("sn40l"))
     ddr = next(room for room in plan.rooms if room.level == "ddr")
     assert ddr.held == (("states", 2 * 32 * 32 * 131072 * 8 * 128 * 2),)
     assert report_of(plan).bound == "ddr_bytes"

@@ -145,9 +145,9 @@ def test_bytes_and_time_by_hand() -> None:
     # A byte in a cycle everywhere: memory alone takes 3 tensors, or 7 in calls that do not overlap.
     assert together.time_ps >= 3 * tensor * 1000
     assert apart.time_ps >= 7 * tensor * 1000
-    # Two trips of a microsecond are paid once at most, however many tiles there are: they stream.
-    assert together.time_ps - summed("overlapped", free_calls()).time_ps <= 2_000_000
-    assert apart.time_ps - summed("separate", free_calls()).time_ps <= 2_000_000
+    # Two trips of a microsecond are paid at most once, however many tiles there are: they stream.
+    assert 0 <= together.time_ps - summed("overlapped", free_calls()).time_ps <= 2_000_000
+    assert 0 <= apart.time_ps - summed("separate", free_calls()).time_ps <= 2_000_000
 
 
 @settings(max_examples=25, deadline=None)
