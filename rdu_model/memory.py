@@ -7,7 +7,7 @@ calls do; what passes between calls is there because they are several.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,17 +16,15 @@ from patterns.graph import Graph
 from patterns.plan import Moved
 from rdu_model.homes import Tier
 from rdu_model.lanes import memory_for
-from rdu_model.pipe import ITERATION, Load, Pipe, Placed, Store, trips
+from rdu_model.pipe import ITERATION, Load, Placed, Store, over_steps, trips
 from rdu_model.section import Section
 
 if TYPE_CHECKING:
     from rdu_model.compilation import Compiled
 
-Sizes = Mapping[str, int]
-
 
 @dataclass(frozen=True)
-class Stream:
+class Transfer:
     """What a load or a store of a section moves in one run of its graph, over all its calls.
 
     section: its number in the order of the calls. once_bytes: of num_bytes, what it would move if its tiles needed no
@@ -44,7 +42,7 @@ class Stream:
     loops: tuple[str, ...] = ()
 
 
-def streams(sections: Sequence[Compiled]) -> Iterator[Stream]:
+def transfers(sections: Sequence[Compiled]) -> Iterator[Transfer]:
     """Every load and store, in the order of the calls."""
     for number, one in enumerate(sections):
         section = one.section
@@ -57,10 +55,10 @@ def streams(sections: Sequence[Compiled]) -> Iterator[Stream]:
         for carry in section.flow.metapipe.carries:
             if carry.stored:
                 moved = section.flow.asked[carry.source].touched(section.flow.metapipe.graph.sizes)[1] * calls
-                yield _stream(section, number, calls, carry.tensor, True, moved, moved)
+                yield _transfer(section, number, calls, carry.tensor, True, moved, moved)
 
 
-def _load(section: Section, found: Placed, number: int, calls: int) -> Stream:
+def _load(section: Section, found: Placed, number: int, calls: int) -> Transfer:
     flow, sizes = section.flow, section.flow.metapipe.sizes
     assert isinstance(found.leaf, Load)
     tensor = found.leaf.tensor
@@ -70,17 +68,17 @@ def _load(section: Section, found: Placed, number: int, calls: int) -> Stream:
     once = min(moved, flow.load_bytes(found.name, sizes) * executions)
     own = {dim for reader, read in flow.streams[found.name] for dim in flow.asked[reader].cutting(read)}
     loops = tuple(dict.fromkeys(pipe.dim for pipe in found.path if pipe.dim not in own | {ITERATION}))
-    return _stream(section, number, calls, tensor, False, moved, once, loops)
+    return _transfer(section, number, calls, tensor, False, moved, once, loops)
 
 
-def _store(section: Section, leaf: Store, found: Placed, number: int, calls: int) -> Stream:
+def _store(section: Section, leaf: Store, found: Placed, number: int, calls: int) -> Transfer:
     flow = section.flow
     asked, sizes = flow.asked[leaf.source], flow.metapipe.sizes
     moved = over_steps(found.path, sizes, lambda cut: asked.touched(cut)[1]) * calls
-    return _stream(section, number, calls, leaf.tensor, True, moved, moved)
+    return _transfer(section, number, calls, leaf.tensor, True, moved, moved)
 
 
-def _stream(
+def _transfer(
     section: Section,
     number: int,
     calls: int,
@@ -89,19 +87,9 @@ def _stream(
     moved: int,
     once: int,
     loops: tuple[str, ...] = (),
-) -> Stream:
+) -> Transfer:
     storage = storage_of(section.flow.metapipe.graph, tensor)
-    return Stream(number, calls, tensor, storage, memory_for(section, tensor).unit, written, moved, once, loops)
-
-
-def over_steps(path: tuple[Pipe, ...], sizes: Sizes, amount: Callable[[Sizes], int]) -> int:
-    """The sum of an amount over all steps of the pipes, the last, smaller ones included."""
-    if not path:
-        return amount(sizes)
-    pipe, inner = path[0], path[1:]
-    full, rest = divmod(sizes[pipe.dim], pipe.extent)
-    found = full * over_steps(inner, {**sizes, pipe.dim: pipe.extent}, amount) if full else 0
-    return found + (over_steps(inner, {**sizes, pipe.dim: rest}, amount) if rest else 0)
+    return Transfer(number, calls, tensor, storage, memory_for(section, tensor).unit, written, moved, once, loops)
 
 
 def off_chip(graph: Graph, sections: Sequence[Compiled]) -> tuple[Moved, ...]:
@@ -110,7 +98,7 @@ def off_chip(graph: Graph, sections: Sequence[Compiled]) -> tuple[Moved, ...]:
     left = {(name, False): count for name, count in reads.items()} | {(n, True): count for n, count in writes.items()}
     handed = {name for block in graph.blocks for pair in block.carried for name in pair}
     found: dict[tuple[str, Tier, str], tuple[int, int]] = {}
-    for stream in streams(sections):
+    for stream in transfers(sections):
         first = min(stream.once_bytes, left.get((stream.storage, stream.written), 0))
         left[stream.storage, stream.written] = left.get((stream.storage, stream.written), 0) - first
         what = _what(graph, stream, stream.tensor in handed)
@@ -128,12 +116,12 @@ def off_chip(graph: Graph, sections: Sequence[Compiled]) -> tuple[Moved, ...]:
     return tuple(Moved(*key, *amounts) for key, amounts in found.items())
 
 
-def _passing(graph: Graph, stream: Stream) -> bool:
+def _passing(graph: Graph, stream: Transfer) -> bool:
     """Whether a tensor is only there because there are several calls."""
     return graph.tensor_named[stream.storage].role == "intermediate" and stream.storage not in graph.results
 
 
-def _what(graph: Graph, stream: Stream, handed: bool) -> str:
+def _what(graph: Graph, stream: Transfer, handed: bool) -> str:
     """What moving a tensor is for."""
     role = graph.tensor_named[stream.storage].role
     done = "written" if stream.written else "read"

@@ -6,7 +6,7 @@ out of its tensors: dims of the pipes around it are cut, all others are whole.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import singledispatch
 from math import prod
@@ -192,10 +192,17 @@ def trips(path: tuple[Pipe, ...], sizes: Mapping[str, int]) -> int:
     """
     if len({pipe.dim for pipe in path}) == len(path):
         return prod(steps(pipe, sizes[pipe.dim]) for pipe in path)
-    first, inner = path[0], path[1:]
-    full, rest = divmod(sizes[first.dim], first.extent)
-    times = full * trips(inner, {**sizes, first.dim: first.extent}) if full else 0
-    return times + (trips(inner, {**sizes, first.dim: rest}) if rest else 0)
+    return over_steps(path, sizes, lambda cut: 1)
+
+
+def over_steps(path: tuple[Pipe, ...], sizes: Mapping[str, int], amount: Callable[[Mapping[str, int]], int]) -> int:
+    """The sum of an amount over all steps of the pipes, the last, smaller ones included."""
+    if not path:
+        return amount(sizes)
+    pipe, inner = path[0], path[1:]
+    full, rest = divmod(sizes[pipe.dim], pipe.extent)
+    found = full * over_steps(inner, {**sizes, pipe.dim: pipe.extent}, amount) if full else 0
+    return found + (over_steps(inner, {**sizes, pipe.dim: rest}, amount) if rest else 0)
 
 
 @singledispatch

@@ -20,7 +20,7 @@ from patterns.graph import Graph
 from patterns.plan import Room
 from rdu_model.homes import Homes, Tier
 from rdu_model.machine import Machine
-from rdu_model.memory import Stream, streams
+from rdu_model.memory import Transfer, transfers
 
 if TYPE_CHECKING:
     from rdu_model.compilation import Compiled
@@ -124,8 +124,8 @@ def _too_large(symbol: Symbol, homes: Iterable[Home], machine: Machine) -> DoesN
 
 def symbols(graph: Graph, sections: Sequence[Compiled]) -> tuple[Symbol, ...]:
     """Every symbol: what a run is given and leaves lives all the time, the others while calls need them."""
-    found: dict[str, list[Stream]] = {}
-    for stream in streams(sections):
+    found: dict[str, list[Transfer]] = {}
+    for stream in transfers(sections):
         found.setdefault(stream.storage, []).append(stream)
     blocks = _calls_of_blocks(sections)
     made = []
@@ -170,7 +170,7 @@ def _calls_of_blocks(sections: Sequence[Compiled]) -> dict[str, tuple[int, int]]
 
 
 def _life(
-    graph: Graph, names: tuple[str, ...], uses: Sequence[Stream], blocks: Mapping[str, tuple[int, int]]
+    graph: Graph, names: tuple[str, ...], uses: Sequence[Transfer], blocks: Mapping[str, tuple[int, int]]
 ) -> tuple[int, int]:
     """From the first call that uses a symbol to the last; over all calls of a block that carries it, or that finds it
     there in each of several executions."""

@@ -9,7 +9,7 @@ from patterns.plural import number_of
 from rdu_model.compilation import Compilation, Compiled
 from rdu_model.compile_stage import Rows, Shown
 from rdu_model.machine import usable_pcus
-from rdu_model.memory import streams
+from rdu_model.memory import transfers
 from rdu_model.vocabulary import size_text
 
 RANK = 4
@@ -87,7 +87,7 @@ def crossings(compilation: Compilation) -> Iterator[Crossing]:
         for asked in compiled.section.flow.asked.values()
     }
     moved: dict[tuple[int, str, bool], int] = {}
-    for stream in streams(compilation.sections):
+    for stream in transfers(compilation.sections):
         key = stream.section, stream.tensor, stream.written
         moved[key] = moved.get(key, 0) + stream.num_bytes // stream.calls
     for (number, tensor, written), read_bytes in moved.items():

@@ -14,7 +14,7 @@ from patterns.summarize import summarize
 from rdu_model import load_machine
 from rdu_model.compilation import Compilation
 from rdu_model.machine import Machine
-from rdu_model.memory import off_chip, streams
+from rdu_model.memory import off_chip, transfers
 
 
 def homes_of(compiled: Compilation) -> dict[str, tuple[str, int]]:
@@ -55,7 +55,7 @@ def check_nothing_is_overwritten(graph: Graph, compiled: Compilation) -> None:
     home = {name: home for home in compiled.homes for name in home.symbol.names}
     whole = {id(one): one.symbol.use in ("weights", "states", "inputs") for one in compiled.homes}
     used: dict[tuple[int, bool], set[str]] = {}
-    for stream in streams(compiled.sections):
+    for stream in transfers(compiled.sections):
         used.setdefault((stream.section, stream.written), set()).add(stream.storage)
     for block in graph.blocks:
         numbers = [number for number, one in enumerate(compiled.sections) if one.block.name == block.name]
