@@ -170,7 +170,7 @@ def check_all(graph: Graph, machines: Iterable[tuple[str, str]], *, repeated: bo
         check_jump(plans[-1])
 
 
-@settings(max_examples=45, derandomize=True, phases=PHASES)
+@settings(max_examples=16, derandomize=True, phases=PHASES)
 @given(RANDOM)
 def test_any_graph_obeys_the_laws_in_every_way(random: Random) -> None:
     graph = random_graph(random)
@@ -179,7 +179,7 @@ def test_any_graph_obeys_the_laws_in_every_way(random: Random) -> None:
     check_all(graph, random.sample(MACHINES, OF_MACHINES), repeated=random.random() < 0.3)
 
 
-@settings(max_examples=40, derandomize=True, phases=PHASES)
+@settings(max_examples=16, derandomize=True, phases=PHASES)
 @given(RANDOM)
 def test_any_machine_obeys_the_laws_or_refuses_in_words(random: Random) -> None:
     graph = random_graph(random)

@@ -5,17 +5,44 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Mapping
+from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
 from experiments.cli import cli
+from experiments.studies import conflicting_figures, model_switching
 from experiments.study import Study, study_named, study_names
 from experiments.survey import Survey
+from rdu_model import load_machine
 
 COMPARISONS = [name for name in study_names() if isinstance(study_named(name), Study)]
 SURVEYS = [name for name in study_names() if isinstance(study_named(name), Survey)]
+TINY = "llama-3.2-1b"
+ALTERNATIVES = conflicting_figures.alternatives
+# What replaces the cases of surveys that run for long; tests/benchmarks runs all of their own.
+FEW: Mapping[str, Mapping[str, Any]] = {
+    "all_reduce_overlap": {"MODELS": {TINY: (1, 2)}, "MODEL": TINY, "AMONG": 2, "CONTEXT": 256},
+    "fixed_time_per_layer": {"MODELS": (TINY,), "MEMBERS": (1, 4), "CONTEXT": 256},
+    "model_switching": {
+        "EXPERT": TINY,
+        "PROMPT": 64,
+        "SYSTEMS": tuple(
+            replace(one, model=TINY if one.model == model_switching.EXPERT else one.model)
+            for one in model_switching.SYSTEMS
+        ),
+    },
+    "conflicting_figures": {
+        "MODEL": TINY,
+        "CONTEXT": 256,
+        "alternatives": lambda: list(ALTERNATIVES())[:3],
+    },
+    "off_chip_bytes": {"WORKLOADS": (("softmax", "decode", None), (TINY, "decode", 256), (TINY, "prefill", 256))},
+}
 
 
 @pytest.mark.parametrize("name", COMPARISONS)
@@ -40,7 +67,11 @@ def test_a_study_writes_its_files_and_says_what_it_found(name: str, tmp_path: Pa
 
 
 @pytest.mark.parametrize("name", SURVEYS)
-def test_a_survey_writes_its_table_and_says_what_it_found(name: str, tmp_path: Path) -> None:
+def test_a_survey_writes_its_table_and_says_what_it_found(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for what, few in FEW.get(name, {}).items():
+        monkeypatch.setattr(import_module(f"experiments.studies.{name}"), what, few)
     result = CliRunner().invoke(cli, ["run", name, "-o", str(tmp_path)])
     assert result.exit_code == 0, result.stderr
     folder, study = tmp_path / name, study_named(name)
@@ -54,6 +85,13 @@ def test_a_survey_writes_its_table_and_says_what_it_found(name: str, tmp_path: P
     page = " ".join((folder / "page.txt").read_text().split())
     assert page.startswith(study.question)
     assert result.stdout.strip().removeprefix(f"{name}: ") in page
+
+
+def test_every_conflicting_figure_can_be_set() -> None:
+    rows = list(ALTERNATIVES())
+    assert len(rows) > 3
+    for _, _, settings in rows[1:]:
+        assert load_machine(conflicting_figures.MACHINE, settings) != load_machine(conflicting_figures.MACHINE)
 
 
 def test_the_headline_is_what_was_counted(tmp_path: Path) -> None:

@@ -129,7 +129,7 @@ def test_tiles_under_way_take_only_pmus_that_are_free() -> None:
     # Two PMUs hold the four tiles that must be there; a second of latency would want more than all of them.
     few = load_machine("unit", {"link_latency_ps": "1 ms", "pmus": "2", "hbm_bytes_per_s": "64 GB/s"})
     many = load_machine("unit", {"link_latency_ps": "1 ms", "hbm_bytes_per_s": "64 GB/s"})
-    tiles, latency = 50_000, 2_000_000
+    tiles, latency = 10_000, 2_000_000
     # With room for all a tile leaves every 48 cycles; else as many as there is room for in each latency.
     assert summed(tiles, many) == 32 + 48 * tiles + latency + 1
     room = 64 * 2**10 // 32

@@ -93,7 +93,7 @@ def every_way(piece: Piece, machine: Machine, nodes: tuple[Node, ...]) -> Iterat
                 yield sum(map(section_cycles, fits)), len(fits)
 
 
-@settings(max_examples=30, deadline=None, derandomize=True)
+@settings(max_examples=12, deadline=None, derandomize=True)
 @given(st.randoms(use_true_random=False), st.integers(2, 6), st.sampled_from([1, 3000, 200_000]))
 def test_no_way_to_cut_is_cheaper(random: Random, count: int, call_cycles: int) -> None:
     graph, machine = random_chain(random, count), small_machine(random)
@@ -115,7 +115,7 @@ def test_no_way_to_cut_is_cheaper(random: Random, count: int, call_cycles: int) 
         assert cheapest <= found <= cheapest / 0.9 + 1
 
 
-@settings(max_examples=8, deadline=None, derandomize=True)
+@settings(max_examples=4, deadline=None, derandomize=True)
 @given(st.randoms(use_true_random=False))
 def test_the_search_of_large_blocks_finds_nearly_the_cheapest(random: Random) -> None:
     graph, machine = random_chain(random, 11), load_machine("unit", {"pcus": "4"})
@@ -152,7 +152,7 @@ def test_whatever_runs_out_cuts_and_is_named(resource: str, monkeypatch: pytest.
         np.testing.assert_allclose(found[name], array, err_msg=name)
 
 
-@settings(max_examples=20, deadline=None, derandomize=True)
+@settings(max_examples=10, deadline=None, derandomize=True)
 @given(st.randoms(use_true_random=False), st.booleans())
 def test_a_section_says_what_it_would_lack_with_the_next_node(random: Random, large: bool) -> None:
     graph, machine = random_chain(random, 8), small_machine(random)

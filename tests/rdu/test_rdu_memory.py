@@ -54,7 +54,7 @@ def test_nothing_changes_where_everything_fits(mode: str) -> None:
     assert plans[0].spilled_bytes == 0
 
 
-@settings(max_examples=25, deadline=None, phases=(Phase.explicit, Phase.generate))
+@settings(max_examples=12, deadline=None, phases=(Phase.explicit, Phase.generate))
 @given(st.randoms(use_true_random=False), st.sampled_from(mode_names()), st.integers(0, 100))
 def test_rows_are_the_traffic_and_homes_do_not_collide(random: Random, mode: str, percent: int) -> None:
     graph = random_graph(random)

@@ -1,0 +1,23 @@
+"""Surveys over all their cases, which take up to a minute each: `tests/cli` runs them over few.
+
+Run with `pytest -s -o addopts=--import-mode=importlib tests/benchmarks/test_surveys.py`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from experiments.cli import cli
+from experiments.study import study_named, study_names
+from experiments.survey import Survey
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("name", [name for name in study_names() if isinstance(study_named(name), Survey)])
+def test_a_survey_runs_over_all_its_cases(name: str, tmp_path: Path) -> None:
+    result = CliRunner().invoke(cli, ["run", name, "-o", str(tmp_path)])
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout.startswith(f"{name}: ")
