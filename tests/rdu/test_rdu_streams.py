@@ -91,14 +91,14 @@ def layer_us(size: str, prefetch: str) -> float:
 
 @pytest.mark.parametrize("size", ["8b", "70b"])
 def test_the_fill_of_a_layer_follows_from_prefetch(size: str) -> None:
-    times = [layer_us(size, f"{mib} MiB") for mib in (0, 1, 4, 16, 64, 256)]
+    times = [layer_us(size, f"{mib} MiB") for mib in (0, 4, 64, 256)]
     assert all(less >= 0.99 * more for less, more in pairwise(times)), times
     # 436 (1,711) MB of weights a layer, and its cache, on 8 sockets at 1.584 TB/s: what is left is not hidden.
     streamed = {"8b": 34.8, "70b": 135.6}[size]
     assert times[-1] < streamed * 1.04
     assert 5 < times[0] - streamed < 35
     # Between nothing and everything there is something in between.
-    assert times[0] - streamed > 1.5 * (times[2] - streamed) / 1.2 > 1
+    assert times[0] - streamed > 1.5 * (times[1] - streamed) / 1.2 > 1
 
 
 @pytest.mark.parametrize("prefetch", ["0 B", "8 MiB", "64 MiB"])
