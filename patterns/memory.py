@@ -136,7 +136,9 @@ def _per_member(graph: Graph, tensor: Tensor, array: Any, members: int, precisio
 
 
 def _need_sound(graph: Graph, arrays: Mapping[str, NDArray[Any]], members: int) -> None:
-    """Raises UserError with everything that is missing, too much, of another shape or not of whole numbers."""
+    """Raises UserError with all that is missing, too much, no array, of another shape or not of whole numbers."""
+    import numpy
+
     known = {tensor.name: tensor for tensor in provided(graph)}
     wrong = [
         f"{name!r} is no input, weight or state of {graph.name}{did_you_mean(name, known)}"
@@ -147,6 +149,9 @@ def _need_sound(graph: Graph, arrays: Mapping[str, NDArray[Any]], members: int) 
         due = full_shape(graph, tensor)
         if tensor.name not in arrays:
             wrong.append(f"{tensor.name!r} ({tensor.role}) is missing: {_described(graph, tensor)}")
+        elif not isinstance(arrays[tensor.name], numpy.ndarray | numpy.generic):
+            found = type(arrays[tensor.name]).__name__
+            wrong.append(f"{tensor.name!r} is of type {found}, due is a numpy array: {_described(graph, tensor)}")
         elif not _fits(tuple(arrays[tensor.name].shape), due, members):
             shape = _times(arrays[tensor.name].shape)
             wrong.append(f"{tensor.name!r} has shape {shape}, due is {_described(graph, tensor)}")

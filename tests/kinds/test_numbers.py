@@ -210,6 +210,14 @@ def test_wrong_arrays_are_refused_all_at_once() -> None:
     ]
 
 
+@pytest.mark.parametrize(("thing", "kind"), [([[1.0] * 5] * 3, "list"), ("ones", "str"), (None, "NoneType")])
+def test_what_is_no_array_is_refused(thing: Any, kind: str) -> None:
+    made = graph("z: {kind: mm, reads: [x, y]}")
+    with pytest.raises(UserError) as error:
+        evaluate(made, random_arrays(made, 0) | {"x": thing})
+    assert str(error.value) == f"'x' is of type {kind}, due is a numpy array: [m, k] = 3 x 5"
+
+
 def test_evaluation_changes_nothing_that_was_given() -> None:
     made = graph("z: {kind: scatter, fn: set, reads: [cache, index, lines], along: rows}")
     arrays = random_arrays(made, 0)
