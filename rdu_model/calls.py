@@ -28,8 +28,10 @@ from rdu_model.wiring import wired
 
 # Of a loop so many executions say what all take: a little too much, because only the first has to fill the pipe.
 FEW = 2
-# A section of more stages and streams is not simulated.
+# A section of more stages and streams is not simulated, and none that handles so many tiles: half a second each is too
+# much for a search that goes through a hundred of them.
 MANY = 200
+MANY_TILES = 100_000
 # What fits one section is cut only where it moves more than so many times the bytes that it has to, and where cutting
 # saves so much of its time.
 AGAIN = 1.5
@@ -79,13 +81,14 @@ def make(piece: Piece, machine: Machine, call_cycles: int) -> Made:
 def section_cycles(section: Section) -> int:
     """What a section is predicted to take as it is compiled: simulated, of a loop the first few executions.
 
-    Of very many stages in closed form.
+    Of very many stages or tiles in closed form.
     """
-    iterations = section.flow.metapipe.iterations
-    if iterations == 1 and len(section.flow.leaves) > MANY:
-        return expected_cycles(section)
+    flow = section.flow
+    iterations = flow.metapipe.iterations
     if iterations > FEW:
         return -(-section_cycles(_shortened(section, FEW)) * iterations // FEW)
+    if (iterations == 1 and len(flow.leaves) > MANY) or sum(map(flow.tiles_of, flow.leaves)) > MANY_TILES:
+        return expected_cycles(section)
     return simulate(emit(wired(section, "estimate", 0)), spans=False).total_cycles
 
 
