@@ -18,6 +18,7 @@ from patterns.report import PICOSECONDS
 
 if TYPE_CHECKING:
     from experiments.compare import Comparison, Outcome
+    from experiments.request import Request
     from patterns.graph import Graph
     from patterns.report import CallCount, Report
 
@@ -58,13 +59,23 @@ def warnings_of(comparison: Comparison) -> list[str]:
 
 
 def title(comparison: Comparison) -> str:
-    """What is compared, in two lines: workload, phase and sizes; the machines and who launches their calls."""
+    """What is compared, in two lines: workload, phase and sizes; the machines and how they run it."""
     graph, request = comparison.graph, comparison.request
     sizes = ", ".join(f"{name} {graph.sizes[name]:,}" for name in ("batch", "seq", "context") if name in graph.sizes)
     phase = f" {request.phase}" if "seq" in graph.sizes else ""
     gpu = f"{request.gpus} x {request.gpu} (GPU, {request.launch} launch)"
-    rdu = f"{request.sockets} x {request.rdu} (RDU, {request.orchestration} launch)"
+    rdu = f"{request.sockets} x {request.rdu} (RDU, {', '.join(_rdu_words(request))})"
     return f"{graph.name}{phase}{': ' + sizes if sizes else ''}\n{gpu} against {rdu}"
+
+
+def _rdu_words(request: Request) -> list[str]:
+    """How an RDU is asked to run, of which times depend: who launches, and what is not by default."""
+    words = [f"{request.orchestration} launch"]
+    if request.placement == "full":
+        words.append(f"placed and routed with seed {request.seed}")
+    if request.collectives == "separate":
+        words.append("separate all-reduces")
+    return words
 
 
 def run_word(graph: Graph) -> str:

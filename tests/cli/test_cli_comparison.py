@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from experiments.text.comparison import comparison_parts, headline_note
+from experiments.text.comparison import comparison_parts, headline_note, title
 from experiments.text.page import page_text
 
 if TYPE_CHECKING:
@@ -35,3 +35,10 @@ def test_a_side_without_the_headline_mode_has_no_headline_note(comparison: Compa
     some = replace(comparison, outcomes=tuple(o for o in comparison.outcomes if o.report.mode != "looped"))
     page = page_text([part for part in comparison_parts(some) if part], 100)
     assert "headline" not in page
+
+
+def test_the_title_says_what_of_an_rdu_is_not_as_by_default(comparison: Comparison) -> None:
+    asked = replace(comparison.request, placement="full", collectives="separate", seed=7)
+    machines = title(replace(comparison, request=asked)).splitlines()[1]
+    assert machines.endswith("(RDU, hardware launch, placed and routed with seed 7, separate all-reduces)")
+    assert title(comparison).endswith("(RDU, hardware launch)")
