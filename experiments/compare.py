@@ -59,8 +59,18 @@ def compare(request: Request) -> Comparison:
 def run_side(graph: Graph, side: Side, settings: Settings) -> list[Outcome]:
     """Every mode of one side, from the most calls to the fewest."""
     done = executions(graph, side, settings)
-    outcomes = [Outcome(execution, summarize(execution), plan_bands(execution)) for execution in done]
+    known = bands_hold(side, settings)
+    outcomes = [Outcome(execution, summarize(execution), plan_bands(execution) if known else ()) for execution in done]
     return sorted(outcomes, key=lambda outcome: -outcome.report.calls)
+
+
+def bands_hold(side: Side, settings: Settings) -> bool:
+    """Whether a side's times are of what measurements were compared with: an RDU as its file has it, as sections are
+    compiled for a study. On a GPU changed parameters leave the parts that a time is made of.
+    """
+    asked = dict(side.keywords)
+    as_fitted = asked.get("placement") == "estimate" and asked.get("collectives") == "overlapped"
+    return side.family == "gpu" or (as_fitted and not settings.of_machine("rdu"))
 
 
 def executions(graph: Graph, side: Side, settings: Settings) -> list[Execution]:

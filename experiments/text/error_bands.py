@@ -21,8 +21,9 @@ TITLE = (
     " would take at least."
 )
 OF_RDU = (
-    " The RDU has a band for looped decode only, from the rows that its two fitted parameters were fitted to: no times"
-    " of its other modes and of prefill were measured, only ratios between them."
+    " The RDU has a band for looped decode only, on a machine as its file has it and with estimated ways, from the rows"
+    " that its two fitted parameters were fitted to: no times of its other modes and of prefill were measured, only"
+    " ratios between them."
 )
 
 

@@ -61,7 +61,9 @@ def plan_bands(execution: Execution) -> tuple[PartBand, ...]:
 
 
 def as_measured(plan: Plan) -> bool:
-    """Whether an RDU's plan is like those that were measured: looped by the AGCUs, and held up by bytes from HBM."""
+    """Whether an RDU's plan is like those that were measured: a loop of the AGCUs, and held up by bytes from HBM."""
+    if not any(call.iterations > 1 for call in plan.calls):
+        return False
     amounts = {**asdict(graph_demand(plan.graph)), "hbm_bytes": compulsory(plan.graph).total_bytes}
     rates = plan.rates.achievable_by_resource
     least_s = {sort: amount / rates[sort] for sort, amount in amounts.items() if amount and rates.get(sort)}
