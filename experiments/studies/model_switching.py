@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from math import ceil
 from typing import Any
 
+from experiments.request import Request
 from experiments.survey import Record, Survey
 from patterns.plural import number_of
 
@@ -137,19 +138,20 @@ def weight_bytes(model: str) -> int:
 
 def run_ms(system: System, batch: int) -> float:
     """A model's answer to a batch of prompts that are all there: the prompt, then the other tokens one by one."""
-    prompt, token = (step_ms(system.machine, system.mode, system.members, phase, batch) for phase in PHASES)
+    one = Request(EXPERT, batch=batch, context=PROMPT, launch="serving")
+    prompt, token = (
+        step_ms(replace(one, phase=phase), system.machine, system.mode, system.members) for phase in PHASES
+    )
     return prompt + (NEW_TOKENS - 1) * token
 
 
 @cache
-def step_ms(machine: str, mode: str, members: int, phase: str, batch: int) -> float:
+def step_ms(asked: Request, machine: str, mode: str, members: int) -> float:
     """One step of an expert, GPUs started by a serving engine."""
     from experiments.compare import read_graph, run_side
-    from experiments.request import Request
     from experiments.settings import Settings
     from experiments.sides import side_on
 
-    asked = Request(EXPERT, phase=phase, batch=batch, context=PROMPT, launch="serving")
     side = side_on(asked, ("gpu", "rdu"), machine, mode, members)
     (outcome,) = run_side(read_graph(asked, members, Settings()), side, Settings())
     return 1e3 * outcome.report.time_s
