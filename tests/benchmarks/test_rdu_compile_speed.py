@@ -65,7 +65,7 @@ def seconds(graph: Graph, mode: str, members: int = 1) -> float:
 @pytest.mark.parametrize("mode", ["fused", "unfused"])
 def test_two_thousand_nodes_in_a_block(make: Callable[[], Graph], mode: str) -> None:
     taken_s = seconds(make(), mode)
-    print(f"\n{make.__name__} of {NODES} nodes, {mode}: {taken_s:.2f} s (limit 5 s)")
+    print(f"\n{make.__name__} of {NODES} nodes, {mode}: {taken_s:.2f} s (limit 10 s)")
     assert taken_s < 10
 
 
@@ -75,5 +75,5 @@ def test_llama(model: str, phase: str) -> None:
     members = LLAMAS[model]
     graph = workload(model, phase=phase, context=8192 if members > 1 else 2048, members=members)
     taken_s = seconds(graph, "looped", members)
-    print(f"\n{model} {phase} on {members} sockets: {taken_s:.2f} s (limit 2 s)")
+    print(f"\n{model} {phase} on {members} sockets: {taken_s:.2f} s (limit 4 s)")
     assert taken_s < 4
