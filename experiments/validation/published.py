@@ -35,6 +35,16 @@ class Figure:
         """A cell that is a number."""
         return float(self.cells[column])
 
+    @property
+    def low(self) -> float:
+        """The lower end of a published range, in the column of that name."""
+        return self.value("low")
+
+    @property
+    def high(self) -> float | None:
+        """The upper end, None where one value was published."""
+        return self.value("high") if self.value("high") > self.low else None
+
     def flag(self, column: str) -> bool:
         """A cell that is true or false."""
         return bool(self.cells[column])
