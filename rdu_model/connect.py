@@ -12,7 +12,7 @@ from functools import cached_property
 
 from patterns.graph import Block, Graph
 from rdu_model.ask import Asked
-from rdu_model.nests import Nest, Shape
+from rdu_model.nests import Nest, Shape, paths_of
 from rdu_model.pipe import (
     ITERATION,
     Carry,
@@ -96,7 +96,7 @@ def connect(
     spilled: what goes from one iteration to the next through off-chip memory, by its name inside.
     """
     root = (Loop(-1, ITERATION),) if iterations > 1 else ()
-    paths = dict(_paths(shape, root))
+    paths = {name: (*root, *(Loop(nest.key, nest.dim) for nest in path)) for name, path in paths_of(shape)}
     connection = Connection(graph, block, nodes, iterations, paths, spilled)
     readers: dict[str, list[str]] = {}
     for node, path in paths.items():
@@ -121,16 +121,6 @@ def _spills(at: Connection) -> Iterator[Spill]:
         loads = tuple(load.name for (tensor, *_), load in at.loads.items() if tensor == inside)
         if result in at.passed_by and loads:
             yield Spill(f"spill {inside}", f"store {result}", loads)
-
-
-def _paths(shape: Shape, path: tuple[Loop, ...]) -> list[tuple[str, tuple[Loop, ...]]]:
-    found = []
-    for item in shape:
-        if isinstance(item, Nest):
-            found += _paths(item.body, (*path, Loop(item.key, item.dim)))
-        else:
-            found.append((item, path))
-    return found
 
 
 def _connect_node(at: Connection, name: str, path: tuple[Loop, ...], readers: dict[str, list[str]]) -> None:

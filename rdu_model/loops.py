@@ -9,10 +9,8 @@ from patterns.graph import Block
 from rdu_model.ask import Asked
 from rdu_model.connect import changes, is_stored
 from rdu_model.homes import Homes
-from rdu_model.nests import Nest, Shape
+from rdu_model.nests import Nest, Path, Shape, paths_of
 from rdu_model.streams import Stream
-
-Path = tuple[Nest, ...]
 
 
 @dataclass(frozen=True)
@@ -96,7 +94,7 @@ class Loops:
 
 def lay_out(block: Block, nodes: Mapping[str, Asked], shape: Shape, run: Run) -> Loops:
     """The nodes of a block in these loops."""
-    paths = dict(_paths(shape))
+    paths = dict(paths_of(shape))
     makers = {asked.node.writes: name for name, asked in nodes.items()}
     kept = dict(paths)
     for name, asked in nodes.items():
@@ -158,7 +156,7 @@ def _stored(
 
 
 def _row(nodes: Mapping[str, Asked], items: Shape) -> Row:
-    inside = [[item] if isinstance(item, str) else [name for name, _ in _paths(item.body)] for item in items]
+    inside = [[item] if isinstance(item, str) else [name for name, _ in paths_of(item.body)] for item in items]
     holds = {name: number for number, names in enumerate(inside) for name in names}
     made_by = {nodes[name].node.writes: number for name, number in holds.items()}
     needs = []
@@ -166,14 +164,6 @@ def _row(nodes: Mapping[str, Asked], items: Shape) -> Row:
         read = {made_by.get(tensor, number) for name in names for tensor in nodes[name].node.reads}
         needs.append(tuple(sorted(read - {number})))
     return Row(items, tuple(needs), holds)
-
-
-def _paths(shape: Shape, path: Path = ()) -> Iterator[tuple[str, Path]]:
-    for item in shape:
-        if isinstance(item, Nest):
-            yield from _paths(item.body, (*path, item))
-        else:
-            yield item, path
 
 
 def _around(shape: Shape, keys: tuple[int, ...]) -> Iterator[tuple[int, tuple[int, ...]]]:
@@ -185,7 +175,7 @@ def _around(shape: Shape, keys: tuple[int, ...]) -> Iterator[tuple[int, tuple[in
 
 def nodes_in(item: str | Nest) -> list[str]:
     """The nodes of an item."""
-    return [name for name, _ in _paths((item,))]
+    return [name for name, _ in paths_of((item,))]
 
 
 def all_nests(shape: Shape) -> list[Nest]:

@@ -33,6 +33,16 @@ class Nest:
 
 # Nodes, by name, and nests that follow one another.
 Shape = tuple[str | Nest, ...]
+Path = tuple[Nest, ...]
+
+
+def paths_of(shape: Shape, around: Path = ()) -> Iterator[tuple[str, Path]]:
+    """Every node, in order, with the nests that it is in, outermost first."""
+    for item in shape:
+        if isinstance(item, Nest):
+            yield from paths_of(item.body, (*around, item))
+        else:
+            yield item, around
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from rdu_model.ahead import Part, time_of
 from rdu_model.buffers import pmus_for
-from rdu_model.loops import Body, Inflow, Loops, Path
-from rdu_model.nests import Nest
+from rdu_model.loops import Body, Inflow, Loops
+from rdu_model.nests import Nest, Path
 from rdu_model.sketch import Sketch, Tiles
 from rdu_model.streams import Stream, allowed_bytes, slots_ahead
 

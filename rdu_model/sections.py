@@ -22,13 +22,12 @@ from rdu_model.price import grid
 from rdu_model.section import Section
 from rdu_model.shortage import Shortage
 from rdu_model.sketch import single_steps
-from rdu_model.tiling import shapes_of, tile
+from rdu_model.tiling import MANY_NODES, shapes_of, tile
 
 # How often tiles are chosen, again with less room to plan with where the buffers turn out too large; of sections with
 # very many nodes, where each time takes long, less often.
 ATTEMPTS = 5
 ATTEMPTS_LARGE = 2
-LARGE = 200
 
 
 @dataclass(frozen=True)
@@ -60,7 +59,7 @@ def build(piece: Piece, machine: Machine) -> Section | Shortage:
     best: Section | None = None
     least = inf
     shapes = shapes_of(piece.block, list(asked.values()), machine, Run(piece.iterations, piece.spilled, piece.homes))
-    for _ in range(ATTEMPTS if len(asked) <= LARGE else ATTEMPTS_LARGE):
+    for _ in range(ATTEMPTS if len(asked) <= MANY_NODES else ATTEMPTS_LARGE):
         shaped, tiles = tile(shapes, room)
         shapes = [shaped]
         cycles = predict(shaped, tiles, machine.pmus * machine.pmu_bytes)

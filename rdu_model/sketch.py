@@ -12,9 +12,9 @@ from patterns.graph import Block
 from rdu_model.ask import Asked
 from rdu_model.collective import exchange
 from rdu_model.homes import Homes, Memory, first_memory, memory_of
-from rdu_model.loops import Loops, Path, Run, all_nests, handed_on, lay_out, nodes_in, without
+from rdu_model.loops import Loops, Run, all_nests, handed_on, lay_out, nodes_in, without
 from rdu_model.machine import Machine, grid_columns, grid_rows, usable_pcus
-from rdu_model.nests import Shape
+from rdu_model.nests import Path, Shape
 from rdu_model.price import cycles, grid
 
 Tiles = Mapping[int, int]

@@ -22,7 +22,8 @@ from rdu_model.sketch import Sketch, sketch
 # How often the tiles of all loops are chosen again, given those of the others.
 ROUNDS = 2
 MOST_TILE_SIZES = 14
-MANY = 200
+# Of a section of more nodes fewer ways are tried, as each takes long.
+MANY_NODES = 200
 # When they are chosen again, so many greater and smaller ones are tried.
 NEIGHBOURS = 2
 # Smaller tiles must be worth their steps: of all within this part of the least predicted time, and a step more, the
@@ -36,7 +37,7 @@ def shapes_of(block: Block, nodes: Sequence[Asked], machine: Machine, run: Run) 
     by_name = {asked.node.name: asked for asked in nodes}
     weight = {name: _weight(asked, sizes, machine) for name, asked in by_name.items()}
     # Of very many nodes one way: each takes long.
-    styles = STYLES if len(nodes) <= MANY else STYLES[:1]
+    styles = STYLES if len(nodes) <= MANY_NODES else STYLES[:1]
     shapes = dict.fromkeys(nest(nodes, sizes, weight, style) for style in styles)
     return [sketch(block, by_name, shape, machine, run) for shape in shapes]
 
