@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 from patterns.axes import points, without
 from patterns.count import node_demand, node_dims, total_demand
-from patterns.functions import FUNCTIONS, Function
+from patterns.function import Function
+from patterns.functions import FUNCTIONS
 from patterns.graph import Graph, Node
 from patterns.kind import Demand, has
 

@@ -14,9 +14,10 @@ from pydantic import field_validator
 from patterns.axes import aligned, points
 from patterns.dtypes import dtype_bytes
 from patterns.errors import UnknownName
-from patterns.functions import MAP, function
+from patterns.functions import function
 from patterns.graph import Graph, Node, Tensor
 from patterns.kind import Demand, Operand, Trait, WrongShape
+from patterns.map_functions import MAP
 from patterns.shape import counts, need_reads, written
 from patterns.spec import NodeSpec
 

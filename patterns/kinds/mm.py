@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from patterns.axes import points, union, without
 from patterns.dtypes import result_dtype
-from patterns.functions import Parts
+from patterns.function import Parts
 from patterns.graph import Graph, Node, Tensor
 from patterns.kind import Demand, Operand, Trait, WrongShape
 from patterns.shape import listed, need_dim, need_reads, written

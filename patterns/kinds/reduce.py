@@ -14,9 +14,11 @@ from pydantic import field_validator
 from patterns.axes import aligned, axes, points, union, without
 from patterns.dtypes import is_integer
 from patterns.errors import UnknownName
-from patterns.functions import REDUCTIONS, Parts, reduction
+from patterns.function import Parts
+from patterns.functions import reduction
 from patterns.graph import Graph, Node, Tensor
 from patterns.kind import Demand, Operand, Trait, WrongShape
+from patterns.reductions import REDUCTIONS
 from patterns.shape import listed, need_dim, need_reads, written
 from patterns.spec import NodeSpec
 

@@ -1,0 +1,51 @@
+"""The functions of a map: one array, and scalars."""
+
+from __future__ import annotations
+
+from math import pi, sqrt
+from typing import Any
+
+from patterns.function import Function, named
+
+
+def _tanh_gelu(np: Any, x: Any) -> Any:
+    return 0.5 * x * (1 + np.tanh(sqrt(2 / pi) * (x + 0.044715 * x**3)))
+
+
+def _tanh_gelu_slope(np: Any, x: Any) -> Any:
+    curve = np.tanh(sqrt(2 / pi) * (x + 0.044715 * x**3))
+    return 0.5 * (1 + curve) + 0.5 * x * (1 - curve * curve) * sqrt(2 / pi) * (1 + 3 * 0.044715 * x * x)
+
+
+def _sigmoid(np: Any, x: Any) -> Any:
+    # exp(-|x|) never overflows; the two halves are the same function.
+    small = np.exp(-np.abs(x))
+    return np.where(x >= 0, 1, small) / (1 + small)
+
+
+def _scale(np: Any, x: Any, by: float = 1.0, inverse_root: int = 1) -> Any:
+    return x * (by / sqrt(inverse_root))
+
+
+MAP = named(
+    Function("copy", 1, lambda np, x: np.array(x)),
+    Function("zero", 1, lambda np, x: np.zeros_like(x)),
+    Function("cast", 1, lambda np, x, dtype: np.trunc(x) if dtype.startswith("int") else np.array(x), 1, 0, ("dtype",)),
+    Function("neg", 1, lambda np, x: -x, 1, affine=True),
+    Function("abs", 1, lambda np, x: np.abs(x), 1),
+    Function("square", 1, lambda np, x: x * x, 1),
+    Function("relu", 1, lambda np, x: np.maximum(x, 0), 1),
+    Function("scale", 1, _scale, 1, 0, ("by", "inverse_root"), affine=True),
+    Function("shift", 1, lambda np, x, by: x + by, 1, 0, ("by",), affine=True),
+    Function("exp", 1, lambda np, x: np.exp(x), 1, 1),
+    Function("log", 1, lambda np, x: np.log(x), 1, 1),
+    Function("reciprocal", 1, lambda np, x: 1 / x, 0, 1),
+    Function("sqrt", 1, lambda np, x: np.sqrt(x), 1, 1),
+    Function("rsqrt", 1, lambda np, x, eps=0.0: 1 / np.sqrt(x + eps), 1, 1, ("eps",)),
+    Function("tanh", 1, lambda np, x: np.tanh(x), 0, 1),
+    Function("sigmoid", 1, _sigmoid, 2, 2),
+    Function("silu", 1, lambda np, x: x * _sigmoid(np, x), 3, 2),
+    Function("gelu", 1, _tanh_gelu, 5, 1),
+    # The derivative of gelu, for backward passes.
+    Function("gelu_slope", 1, _tanh_gelu_slope, 9, 1),
+)

@@ -1,0 +1,26 @@
+"""The functions of a zip: several arrays that broadcast by the names of their dims."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from patterns.function import Function, named
+
+# What a mask writes over a score: far below any score, and finite, so that a wholly masked row is no NaN.
+MASKED = -1e30
+
+
+def _causal(np: Any, score: Any, query_position: Any, key_position: Any) -> Any:
+    return np.where(key_position <= query_position, score, MASKED)
+
+
+ZIP = named(
+    Function("add", 2, lambda np, x, y: x + y, 1, affine=True),
+    Function("sub", 2, lambda np, x, y: x - y, 1, affine=True),
+    Function("mul", 2, lambda np, x, y: x * y, 1, affine=True),
+    Function("div", 2, lambda np, x, y: x / y, 1, 1),
+    Function("max", 2, lambda np, x, y: np.maximum(x, y), 1),
+    Function("min", 2, lambda np, x, y: np.minimum(x, y), 1),
+    # (score, position of the query, position of the key): keys after the query are masked.
+    Function("causal", 3, _causal, 2, keeps="not_after"),
+)
