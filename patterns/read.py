@@ -7,8 +7,9 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from patterns.assemble import assembled
+from patterns.conditions import broken
 from patterns.errors import Mistake, UnknownName
-from patterns.expression import ExtentsError, resolve
+from patterns.expression import ExpressionError, ExtentsError, resolve
 from patterns.graph import Graph
 from patterns.load import Document, load_file, load_text, validate
 from patterns.members import without_lone_members
@@ -34,9 +35,23 @@ def _graph(document: Document, overrides: Mapping[str, str]) -> Graph:
     spec = validate(graph_model(), document)
     mistakes: list[Mistake] = []
     sizes = _sizes(spec, document, overrides, mistakes)
+    if not mistakes:
+        _check_required(spec, document, sizes, mistakes)
     graph = assembled(spec, document, sizes, mistakes)
     document.refuse(mistakes)
     return without_lone_members(graph)
+
+
+def _check_required(spec: GraphSpec, document: Document, sizes: Mapping[str, int], mistakes: list[Mistake]) -> None:
+    """Note every condition that the extents do not meet."""
+    for number, condition in enumerate(spec.requires):
+        try:
+            message = broken(condition, sizes)
+        except ExpressionError as error:
+            mistakes.append(document.inside(("requires", number), error.offset, str(error)))
+            continue
+        if message:
+            mistakes.append(document.at(("requires", number), message))
 
 
 def _sizes(

@@ -107,11 +107,15 @@ class BlockSpec(Strict):
 
 
 class GraphSpec(Strict):
-    """A graph file: either `nodes`, which are one block named like the graph, or `blocks`."""
+    """A graph file: either `nodes`, which are one block named like the graph, or `blocks`.
+
+    requires: conditions on the extents, such as `fft >= 2 * seq`.
+    """
 
     name: GraphName
     source: str | None = None
     extents: dict[ExtentName, Extent] = {}
+    requires: list[str] = []
     tensors: dict[Name, TensorSpec] = {}
     nodes: Annotated[dict[Name, NodeSpec], _SOME] | None = None
     blocks: Annotated[dict[Name, BlockSpec], _SOME] | None = None
