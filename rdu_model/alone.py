@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from patterns.errors import UserError
 from patterns.graph import Block, Graph, Node, Role, Tensor
 from patterns.kind import has
-from patterns.moves import MOVES
+from patterns.move import move_of
 from rdu_model.pipe import SOCKETS, Carry, Item, Load, Metapipe, Pipe, Store, placed
 
 
@@ -72,7 +72,7 @@ class _Alone:
         reads, writes = tuple(self.names[read] for read in node.reads), self.names[node.writes]
         along = SOCKETS if has(node, "communicates") else node.along
         arguments = dict(node.arguments)
-        if has(node, "moves") and "order" in MOVES[node.fn].takes:
+        if has(node, "moves") and "order" in move_of(node).TAKES:
             arguments["order"] = " ".join(self.metapipe.graph.tensor_named[node.writes].dims)
         return replace(node, reads=reads, writes=writes, along=along, arguments=tuple(sorted(arguments.items())))
 

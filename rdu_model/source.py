@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from patterns.dtypes import result_dtype
 from patterns.graph import Node, Tensor
 from patterns.kind import WrongShape, has, kind_of
-from patterns.moves import MOVES
+from patterns.move import move_of
 from rdu_model.alone import alone
 from rdu_model.pipe import ITERATION, Item, Load, Metapipe, Pipe, Reorder, Stage, Store, steps
 
@@ -146,7 +146,7 @@ class _Source:
         if not has(node, "moves"):
             return _call("map" if len(tiles) == 1 else "zip", [repr(node.fn), *tiles], extra)
         new = {dim: self.metapipe.graph.sizes[dim] for dim in str(words.get("to", "")).split()}
-        if MOVES[node.fn].joins:
+        if move_of(node).JOINS:
             return _call("concat", tiles, [f"to={new}", *along, *extra])
         order = [repr(words["order"])] if "order" in words else [f"pattern={node.fn!r}", *along]
         return _call("buffer", [*tiles, *order, *([f"to={new}"] if new else [])], extra)

@@ -13,12 +13,15 @@ A slice touches what it takes, the others every element. Whether bytes move is t
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any
+
+from pydantic import create_model, field_validator
 
 from patterns.axes import points
+from patterns.errors import UnknownName
 from patterns.graph import Graph, Node, Tensor
 from patterns.kind import Demand, Operand, Trait, WrongShape
-from patterns.moves import MOVES
+from patterns.move import Move, Whole, move_of, moves
 from patterns.shape import counts, kept, listed, need_dim, need_reads
 from patterns.spec import NodeSpec
 
@@ -27,42 +30,51 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 TRAITS: frozenset[Trait] = frozenset({"moves"})
-FUNCTIONS: Mapping[str, tuple[str, ...]] = {name: tuple(sorted(move.takes)) for name, move in MOVES.items()}
+FUNCTIONS: Mapping[str, tuple[str, ...]] = {name: tuple(sorted(move.TAKES)) for name, move in moves().items()}
 
 
-class Spec(NodeSpec):
-    """A buffer as written. `extents` is what inference adds: those of the dims in `to`."""
+class _Spec(NodeSpec):
+    """A buffer as written, without the fields of its access patterns. `extents` is what inference adds."""
 
-    fn: Literal["permute", "roll", "slice", "split", "merge", "concat"]
-    along: str | None = None
-    by: int | str | None = None
-    start: int | str | None = None
-    to: str | None = None
-    parts: str | None = None
-    order: str | None = None
+    fn: str
     extents: str | None = None
+
+    @field_validator("fn")
+    @classmethod
+    def _known(cls, name: str) -> str:
+        if name not in moves():
+            raise ValueError(str(UnknownName("access pattern", name, moves())))
+        return name
+
+
+_FIELDS: dict[str, Any] = {name: (kind | None, None) for move in moves().values() for name, kind in move.TAKES.items()}
+Spec: type[NodeSpec] = create_model("Spec", __base__=_Spec, __doc__="A buffer as written.", **_FIELDS)
 
 
 def infer(node: Node, operands: Sequence[Tensor], declared: Tensor | None, sizes: Mapping[str, int]) -> Node:
     """The node with its arguments evaluated. Raises WrongShape."""
-    move = MOVES[node.fn]
+    move = move_of(node)
     if not operands:
         raise WrongShape("reads nothing")
-    if not move.joins:
+    if not move.JOINS:
         need_reads(node, 1, f"a {node.fn} has one operand")
     given = {name for name, _ in node.arguments} | ({"along"} if node.along else set())
-    for name in sorted(given - move.takes - {"extents"}):
-        raise WrongShape(f"fn {node.fn} takes no {name!r}; it takes {', '.join(sorted(move.takes))}")
-    for name in sorted(move.needs - given):
+    for name in sorted(given - set(move.TAKES) - {"extents"}):
+        raise WrongShape(f"fn {node.fn} takes no {name!r}; it takes {', '.join(sorted(move.TAKES))}")
+    for name in sorted(move.NEEDS - given):
         raise WrongShape(f"fn {node.fn} needs {name!r}")
-    if node.along and not move.joins:
+    if node.along and not move.JOINS:
         need_dim(operands[0], node.along, f"to {node.fn}")
-    return move.check(counts(node, ("by", "start"), sizes), operands, sizes)
+    return move.check(counts(node, _whole_numbers(move), sizes), operands, sizes)
+
+
+def _whole_numbers(move: Move) -> tuple[str, ...]:
+    return tuple(name for name, kind in move.TAKES.items() if kind == Whole)
 
 
 def output(node: Node, operands: Sequence[Tensor], declared: Tensor | None) -> Tensor:
     """The dims as the access pattern says. Raises WrongShape."""
-    dims = MOVES[node.fn].dims(node, [operand.dims for operand in operands], declared.dims if declared else None)
+    dims = move_of(node).dims(node, [operand.dims for operand in operands], declared.dims if declared else None)
     shapes = " and ".join(f"{operand.name} {listed(operand.dims)}" for operand in operands)
     return kept(node, dims, operands[0], declared, f"{node.fn} of {shapes} gives")
 
@@ -81,5 +93,5 @@ def touched(node: Node, graph: Graph, sizes: Mapping[str, int]) -> tuple[tuple[i
 
 def compute(node: Node, operands: Sequence[Operand], out_dims: tuple[str, ...]) -> NDArray[np.generic]:
     """The elements in their new places."""
-    result: NDArray[np.generic] = MOVES[node.fn].apply(node, operands, out_dims)
+    result: NDArray[np.generic] = move_of(node).apply(node, operands, out_dims)
     return result
