@@ -113,6 +113,12 @@ def kind_named(name: str) -> Kind:
     return cast(Kind, load_module("patterns.kinds", name, "kind"))
 
 
+def remark_of(node: Node, graph: Graph) -> str:
+    """What a reader should know of how a node is counted, by a `remark` of its kind's file; '' for most."""
+    remark = getattr(kind_of(node), "remark", None)
+    return cast(str, remark(node, graph)) if remark else ""
+
+
 def has(node: Node, trait: Trait) -> bool:
     """Whether the kind of a node has a trait."""
     return trait in kind_of(node).TRAITS

@@ -8,6 +8,7 @@ from experiments.text.page import Part
 from experiments.text.quantity import bytes_text, digits, scaled
 from experiments.text.table import Column, Table
 from patterns.count import compulsory, graph_demand, group_traffic, node_demand
+from patterns.kind import remark_of
 from patterns.plural import number_of
 
 if TYPE_CHECKING:
@@ -19,7 +20,15 @@ def ok_parts(file: str, graph: Graph) -> str:
     """'ok' and what the graph in a file is: nodes, dims, operations, bytes, intensity."""
     nodes = sum(len(block.nodes) for block in graph.blocks)
     head = f"ok: {file}: {graph.name}, {number_of(nodes, 'node')} in {number_of(len(graph.blocks), 'block')}"
-    return f"{head}\n  dims  {dims_text(graph)}\n  work  {work_line(graph)}"
+    return f"{head}\n  dims  {dims_text(graph)}\n  work  {work_line(graph)}{remarks(graph)}"
+
+
+def remarks(graph: Graph) -> str:
+    """A line for every remark on how nodes are counted, with their names."""
+    names: dict[str, list[str]] = {}
+    for _, node in graph.nodes():
+        names.setdefault(remark_of(node, graph), []).append(node.name)
+    return "".join(f"\n  rows  {', '.join(of)}: {remark}" for remark, of in names.items() if remark)
 
 
 def dims_text(graph: Graph) -> str:
@@ -29,7 +38,7 @@ def dims_text(graph: Graph) -> str:
 
 def graph_parts(graph: Graph) -> list[Part]:
     """Title, sums, and a table of the nodes of every block."""
-    parts: list[Part] = [f"{graph.name}\n  dims  {dims_text(graph)}\n  work  {work_line(graph)}"]
+    parts: list[Part] = [f"{graph.name}\n  dims  {dims_text(graph)}\n  work  {work_line(graph)}{remarks(graph)}"]
     for block in graph.blocks:
         times = f", {block.count} times" if block.count > 1 else ""
         parts += [f"block {block.name}{times}", block_table(graph, block)]
@@ -41,6 +50,7 @@ def work_line(graph: Graph) -> str:
     demand, needed = graph_demand(graph), compulsory(graph)
     by_role = (
         ("weights", needed.weight_bytes),
+        ("rows of weights", needed.gathered_bytes),
         ("state", needed.state_bytes),
         ("inputs", needed.input_bytes),
         ("outputs", needed.output_bytes),

@@ -3,20 +3,28 @@
 YAML: {kind: gather, reads: [table, index], along: vocabulary}. The dims of the index take the place of `along`; dims
 that index and table share stay (every batch looks up its own rows). `outside` says what an index beyond the table
 gives: `refuse` (an error, the default) or `zero` (a member that holds a part of a table).
-Touched are the rows looked up (at most the table), the index and the result.
+Touched are the rows looked up, the index and the result. Without `distinct` every lookup finds another row (at most
+the table is touched). `distinct` says how many different rows are found in all, and changes nothing but bytes:
+  distinct: 277       so many, a number or an expression of extents
+  distinct: uniform   the expected number: the lookups along the last dim of the index differ (a token's experts), all
+                      sets of so many rows are equally likely, and no set depends on another
+A tile has its share of them by lookups: what is found twice is read once, whichever tile it is for.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal
 
-from patterns.axes import aligned, counted, extents_of, points
+from patterns.axes import aligned, counted, extents_of, points, without
+from patterns.distinct import expected_distinct, rounded, shown
 from patterns.dtypes import is_integer
 from patterns.errors import UserError
 from patterns.graph import Graph, Node, Tensor
 from patterns.kind import Demand, Operand, Trait, WrongShape
-from patterns.shape import kept, listed, need_dim, need_reads
+from patterns.shape import counts, kept, listed, need_dim, need_reads
 from patterns.spec import NodeSpec
 
 if TYPE_CHECKING:
@@ -25,6 +33,7 @@ if TYPE_CHECKING:
 
 TRAITS: frozenset[Trait] = frozenset({"indexes"})
 FUNCTIONS: Mapping[str, tuple[str, ...]] = {}
+UNIFORM = "uniform"
 
 
 class Spec(NodeSpec):
@@ -32,14 +41,40 @@ class Spec(NodeSpec):
 
     along: str
     outside: Literal["refuse", "zero"] | None = None
+    distinct: int | str | None = None
 
 
 def infer(node: Node, operands: Sequence[Tensor], declared: Tensor | None, sizes: Mapping[str, int]) -> Node:
-    """The node as it is. Raises WrongShape."""
+    """The node with `distinct` evaluated. Raises WrongShape."""
     need_reads(node, 2, "a gather reads a table and an index")
     need_dim(operands[0], node.along, "to look up along")
     need_index(operands[1])
+    if node.argument("distinct", UNIFORM) != UNIFORM:
+        node = counts(node, ["distinct"], sizes)
+    _need_distinct(node, operands, sizes)
     return node
+
+
+def _need_distinct(node: Node, operands: Sequence[Tensor], sizes: Mapping[str, int]) -> None:
+    """Raises WrongShape unless so many different rows can be found."""
+    table, index = operands
+    found = _Found(node.along, table.dims, index.dims)
+    asked, rows, lookups = node.argument("distinct", 1), sizes[node.along], points(index.dims, sizes)
+    if asked == UNIFORM:
+        together = points(found.together, sizes)
+        if together > rows:
+            raise WrongShape(
+                f"distinct: uniform draws {together:,} different rows at once (the last dim of {index.name} "
+                f"{listed(index.dims)}), and {node.along!r} has {rows:,}"
+            )
+        return
+    tables = points(found.shared, sizes)
+    most, why = min(
+        (rows * tables, f"{node.along!r} of {table.name} has {rows * tables:,}"),
+        (lookups, f"{index.name} {listed(index.dims)} looks up {lookups:,}"),
+    )
+    if not 1 <= int(asked) <= most:
+        raise WrongShape(f"distinct is {int(asked):,} rows; at least 1 is found, and {why}")
 
 
 def need_index(index: Tensor) -> None:
@@ -65,9 +100,62 @@ def demand(node: Node, graph: Graph, sizes: Mapping[str, int]) -> Demand:
 
 
 def touched(node: Node, graph: Graph, sizes: Mapping[str, int]) -> tuple[tuple[int, ...], int]:
-    """Rows looked up (at most the whole table), the index, the result."""
+    """Rows looked up (at most the whole table; a share of the distinct ones), the index, the result."""
     table, index, result = (points(graph.tensor_named[name].dims, sizes) for name in (*node.reads, node.writes))
-    return (min(result, table), index), result
+    rows = distinct_rows(node, graph)
+    if rows is None:
+        return (min(result, table), index), result
+    own, looked_up = (graph.tensor_named[name].dims for name in node.reads)
+    share = Fraction(index, points(looked_up, graph.sizes))
+    row = points(_Found(node.along, own, looked_up).row, sizes)
+    return (min(result, table, rounded(rows * share * row)), index), result
+
+
+@dataclass(frozen=True)
+class _Found:
+    """Dims of a lookup: of its table, of its index."""
+
+    along: str
+    table: tuple[str, ...]
+    index: tuple[str, ...]
+
+    @property
+    def shared(self) -> tuple[str, ...]:
+        """Dims of both: each point has a table of its own."""
+        return tuple(dim for dim in self.table if dim in self.index and dim != self.along)
+
+    @property
+    def row(self) -> tuple[str, ...]:
+        """Dims of what one lookup finds."""
+        return without(self.table, (self.along, *self.index))
+
+    @property
+    def together(self) -> tuple[str, ...]:
+        """The dim along which lookups into one table differ: the last of the index, unless that tells tables apart."""
+        return without(self.index[-1:], self.shared)
+
+
+def distinct_rows(node: Node, graph: Graph) -> Fraction | None:
+    """How many different rows are found in all; None where nothing is said of it."""
+    asked = node.argument("distinct", 0)
+    if not asked:
+        return None
+    if asked != UNIFORM:
+        return Fraction(int(asked))
+    found = _Found(node.along, *(graph.tensor_named[name].dims for name in node.reads))
+    tables, together = points(found.shared, graph.sizes), points(found.together, graph.sizes)
+    draws = points(found.index, graph.sizes) // (tables * together)
+    return tables * expected_distinct(graph.sizes[node.along], together, draws)
+
+
+def remark(node: Node, graph: Graph) -> str:
+    """How the rows that it reads are counted, '' where every lookup finds another."""
+    rows = distinct_rows(node, graph)
+    if rows is None:
+        return ""
+    found = _Found(node.along, *(graph.tensor_named[name].dims for name in node.reads))
+    table = f"{shown(rows)} of {graph.sizes[node.along] * points(found.shared, graph.sizes):,} rows"
+    return f"expected {table}, drawn uniformly" if node.argument("distinct", 0) == UNIFORM else f"{table}, as written"
 
 
 def compute(node: Node, operands: Sequence[Operand], out_dims: tuple[str, ...]) -> NDArray[np.generic]:
