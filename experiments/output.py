@@ -26,6 +26,23 @@ def write_file(path: Path, content: bytes) -> None:
         raise unwritable(path, error) from error
 
 
+def write_new(path: Path, content: bytes) -> None:
+    """Put a file with `content` at `path`, whole or not at all, where there is none. Raises UserError."""
+    try:
+        descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(content)
+            os.chmod(temporary, 0o666 & ~current_umask())
+            os.link(temporary, path)  # unlike a rename, it never takes the place of another file
+        finally:
+            Path(temporary).unlink(missing_ok=True)
+    except FileExistsError:
+        raise UserError(f"{path} is there already; it is not overwritten") from None
+    except OSError as error:
+        raise unwritable(path, error) from error
+
+
 def replace_file(path: Path, content: bytes) -> None:
     """Put a file with `content` in the place of the one at `path`, if there is one. Raises OSError."""
     descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")

@@ -20,6 +20,7 @@ from pydantic import (
     PlainValidator,
     StringConstraints,
     Tag,
+    WithJsonSchema,
     create_model,
     model_validator,
 )
@@ -63,23 +64,29 @@ def _graph_name(name: str) -> str:
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=_LONGEST_NAME)]
 GraphName = Annotated[str, StringConstraints(max_length=_LONGEST_NAME), AfterValidator(_graph_name)]
 ExtentName = Annotated[Name, AfterValidator(_extent_name)]
-Extent = Annotated[int | str, PlainValidator(_extent)]
-DType = Annotated[str, AfterValidator(_known_dtype)]
+# What an editor is told of those that are checked by functions of ours.
+Extent = Annotated[int | str, PlainValidator(_extent), WithJsonSchema({"type": ["integer", "string"]})]
+DType = Annotated[str, AfterValidator(_known_dtype), WithJsonSchema({"type": "string", "enum": [*DTYPE_BYTES]})]
 _SOME = Field(min_length=1)
 
 
 class Strict(BaseModel):
-    """Nothing is converted, nothing unknown is accepted."""
+    """Nothing is converted, nothing unknown is accepted. Texts below fields are what editors show of them."""
 
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(
+        strict=True, extra="forbid", frozen=True, allow_inf_nan=False, use_attribute_docstrings=True
+    )
 
 
 class TensorSpec(Strict):
     """A tensor as written: its dims, outermost first, are names of extents."""
 
     dims: list[Name]
+    """Names of extents, outermost first."""
     dtype: DType
+    """Type of the elements."""
     role: Literal["input", "weight", "state", "output", "intermediate"]
+    """input, weight, state: given before a run. output: what the run is for. intermediate: everything else."""
 
 
 class NodeSpec(Strict):
@@ -90,35 +97,43 @@ class NodeSpec(Strict):
     """
 
     kind: str
+    """Which pattern this is."""
     reads: list[Name]
+    """Tensors, in order; one may be read twice."""
     writes: Name | None = None
+    """The tensor it makes, named like the node if not given."""
 
 
 class BlockSpec(Strict):
-    """A block as written. With `count` (a number or an expression of extents) its body is repeated.
-
-    carried: result by what it is read as in the next iteration.
-    """
+    """A block as written. With `count` its body is repeated."""
 
     count: Extent | None = None
+    """How often the body is executed: a number or an expression of extents."""
     carried: dict[Name, Name] = {}
+    """{read: result}: what the body makes, by the name under which its next execution reads it."""
     tensors: dict[Name, TensorSpec] = {}
+    """Weights and states of the body's own: there are `count` of each."""
     nodes: Annotated[dict[Name, NodeSpec], _SOME]
+    """Patterns by name."""
 
 
 class GraphSpec(Strict):
-    """A graph file: either `nodes`, which are one block named like the graph, or `blocks`.
-
-    requires: conditions on the extents, such as `fft >= 2 * seq`.
-    """
+    """A graph file: either `nodes`, which are one block named like the graph, or `blocks`."""
 
     name: GraphName
+    """What the graph is called in tables and pictures."""
     source: str | None = None
+    """Where its shapes are from."""
     extents: dict[ExtentName, Extent] = {}
+    """The size of every dim, by name: a number, or an expression of other extents such as hidden // heads."""
     requires: list[str] = []
+    """Conditions on the extents, such as fft >= 2 * seq."""
     tensors: dict[Name, TensorSpec] = {}
+    """Inputs, weights, states and outputs; what lies between them follows from the nodes."""
     nodes: Annotated[dict[Name, NodeSpec], _SOME] | None = None
+    """Patterns by name, of a graph that repeats nothing."""
     blocks: Annotated[dict[Name, BlockSpec], _SOME] | None = None
+    """Groups of nodes by name, in order; one with a count is repeated."""
 
     @model_validator(mode="after")
     def _one_form(self) -> GraphSpec:
@@ -133,11 +148,25 @@ def graph_model() -> type[GraphSpec]:
     from patterns.kind import kind_named, kind_names
 
     members: list[Any] = [Annotated[kind_named(name).Spec, Tag(name)] for name in kind_names()]
-    node: Any = Annotated[reduce(or_, members), Discriminator(kind)]
+    return graph_of(Annotated[reduce(or_, members), Discriminator(kind)])
+
+
+def graph_of(node: Any) -> type[GraphSpec]:
+    """GraphSpec whose nodes are of the type `node`."""
     nodes: Any = Annotated[dict[Name, node], _SOME]
-    block = create_model("BlockSpec", __base__=BlockSpec, nodes=(nodes, ...))
+    block = create_model("BlockSpec", __base__=BlockSpec, nodes=(nodes, _told(BlockSpec, "nodes", ...)))
     blocks: Any = Annotated[dict[Name, block], _SOME] | None
-    return create_model("GraphSpec", __base__=GraphSpec, nodes=(nodes | None, None), blocks=(blocks, None))
+    return create_model(
+        "GraphSpec",
+        __base__=GraphSpec,
+        nodes=(nodes | None, _told(GraphSpec, "nodes", None)),
+        blocks=(blocks, _told(GraphSpec, "blocks", None)),
+    )
+
+
+def _told(model: type[BaseModel], field: str, default: object) -> Any:
+    """A field of another type about which the same is said."""
+    return Field(default, description=model.model_fields[field].description)
 
 
 def kind(given: object) -> str | None:
