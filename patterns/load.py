@@ -7,7 +7,7 @@ it against a pydantic model and reports every mistake of the file at once.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources.abc import Traversable
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, TypeVar
@@ -28,7 +28,7 @@ class Document:
     """The data of one file. where: mark of each value by path; keys: mark of the key that a value stands under.
 
     mistakes: what is wrong already (repeated keys, empty values, tags). Whoever uses the data reports them first:
-    `validate` and `refuse` do.
+    `validate` and `refuse` do. within: where in the file the data is, for a document that is a part of another.
     """
 
     file: str
@@ -36,6 +36,14 @@ class Document:
     where: Mapping[Path, Mark]
     keys: Mapping[Path, Mark]
     mistakes: tuple[Mistake, ...] = ()
+    within: Path = ()
+
+    def part(self, key: str) -> Document:
+        """The document of what stands under a key of the top level, with its places in the same file."""
+        data: object = self._value((key,))
+        where = {path[1:]: mark for path, mark in self.where.items() if path[:1] == (key,)}
+        keys = {path[1:]: mark for path, mark in self.keys.items() if path[:1] == (key,) and len(path) > 1}
+        return replace(self, data=data, where={(): self.where[()], **where}, keys=keys, within=(*self.within, key))
 
     def at(self, path: Path, message: str) -> Mistake:
         """A mistake at a value."""
@@ -75,7 +83,7 @@ class Document:
         return path
 
     def _mistake(self, mark: Mark, path: Path, message: str) -> Mistake:
-        return Mistake(self.file, mark.line, mark.column, path_text(path), message)
+        return Mistake(self.file, mark.line, mark.column, path_text((*self.within, *path)), message)
 
 
 def load_text(text: str, file: str) -> Document:

@@ -23,15 +23,16 @@ def read_graph(path: str | Path | Traversable, overrides: Mapping[str, str] = NO
 
     Raises SpecError with every mistake, UnknownName for an override of no extent, UserError if there is no such file.
     """
-    return _graph(load_file(Path(path) if isinstance(path, str) else path), overrides)
+    return graph_of(load_file(Path(path) if isinstance(path, str) else path), overrides)
 
 
 def parse_graph(text: str, file: str = "graph.yaml", overrides: Mapping[str, str] = NONE) -> Graph:
     """The graph in a text; `file` is its name in messages. Raises as `read_graph` does."""
-    return _graph(load_text(text, file), overrides)
+    return graph_of(load_text(text, file), overrides)
 
 
-def _graph(document: Document, overrides: Mapping[str, str]) -> Graph:
+def graph_of(document: Document, overrides: Mapping[str, str] = NONE) -> Graph:
+    """The graph that a document describes. Raises as `read_graph` does."""
     spec = validate(graph_model(), document)
     mistakes: list[Mistake] = []
     sizes = _sizes(spec, document, overrides, mistakes)

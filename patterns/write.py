@@ -18,7 +18,7 @@ _DECLARED = ("input", "weight", "state", "output")
 
 def write_graph(graph: Graph) -> str:
     """The graph as YAML. Intermediates are declared only where their kind would infer something else."""
-    lines = [f"name: {_text(graph.name)}"]
+    lines = [f"name: {word(graph.name)}"]
     if graph.extents:
         lines.append(f"extents: {_flow(graph.extents)}")
     plain = _is_plain(graph)
@@ -31,7 +31,7 @@ def write_graph(graph: Graph) -> str:
         return "\n".join(lines) + "\n"
     lines.append("blocks:")
     for block in graph.blocks:
-        lines.append(f"  {_text(block.name)}:")
+        lines.append(f"  {word(block.name)}:")
         lines += _block(graph, block, [name for name, owner in owners.items() if owner == block.name])
     return "\n".join(lines) + "\n"
 
@@ -72,13 +72,13 @@ def _tensors(graph: Graph, names: list[str], indent: str) -> Iterator[str]:
     for name in names:
         tensor = graph.tensor_named[name]
         fields = (("dims", tensor.dims), ("dtype", tensor.dtype), ("role", tensor.role))
-        yield f"{indent}  {_text(name)}: {_flow(fields)}"
+        yield f"{indent}  {word(name)}: {_flow(fields)}"
 
 
 def _nodes(block: Block, indent: str) -> Iterator[str]:
     yield f"{indent}nodes:"
     for node in block.nodes:
-        yield f"{indent}  {_text(node.name)}: {_flow(_fields(node))}"
+        yield f"{indent}  {word(node.name)}: {_flow(_fields(node))}"
 
 
 def _fields(node: Node) -> Iterator[tuple[str, object]]:
@@ -96,16 +96,19 @@ def _fields(node: Node) -> Iterator[tuple[str, object]]:
 
 
 def _flow(fields: Iterable[tuple[str, object]]) -> str:
-    return "{" + ", ".join(f"{_text(key)}: {_value(value)}" for key, value in fields) + "}"
+    return "{" + ", ".join(f"{word(key)}: {flow_text(value)}" for key, value in fields) + "}"
 
 
-def _value(value: object) -> str:
-    if isinstance(value, tuple):
-        return "[" + ", ".join(_value(item) for item in value) + "]"
+def flow_text(value: object) -> str:
+    """A value in flow style: a scalar, a list, or a mapping."""
+    if isinstance(value, dict):
+        return _flow(value.items())
+    if isinstance(value, tuple | list):
+        return "[" + ", ".join(flow_text(item) for item in value) + "]"
     return _SCALARS[type(value)](value)
 
 
-def _text(text: str) -> str:
+def word(text: str) -> str:
     """Text, quoted where some reader would take it for something else."""
     unquoted = _PLAIN.fullmatch(text) and text.lower() not in _YAML_1_1 and isinstance(plain_scalar(text), str)
     if unquoted and text == text.strip():
@@ -133,4 +136,4 @@ def _float(number: float) -> str:
     return mantissa + mark + exponent
 
 
-_SCALARS: Mapping[type, Callable[[Any], str]] = {str: _text, int: str, float: _float, bool: _truth}
+_SCALARS: Mapping[type, Callable[[Any], str]] = {str: word, int: str, float: _float, bool: _truth}

@@ -9,7 +9,8 @@ from typing import Literal
 
 from patterns.errors import UnknownName, UserError
 from patterns.graph import Graph
-from patterns.plugin import data_file, data_files, load_module, modules
+from patterns.importer import importer_of, suffixes
+from patterns.plugin import data_file, data_files
 
 CONFIGS = "patterns.library.configs"
 GRAPH_SUFFIXES = (".yaml", ".yml")
@@ -65,17 +66,41 @@ def workload(
         raise
 
 
+def imported_text(name_or_path: str, name: str | None = None) -> str:
+    """A model configuration or a file of a foreign format as a graph file. name: the graph's own (None: as found).
+
+    Raises UnknownName, SpecError and other UserErrors.
+    """
+    if name_or_path in config_names():
+        file: Path | Traversable = data_file(CONFIGS, name_or_path, ".json", "config")
+        found = name_or_path
+    else:
+        file = path = Path(name_or_path)
+        need_file(path, name_or_path)
+        found = _file_name(path)
+    importer = importer_of(str(file))
+    if importer is None:
+        raise UserError(f"{name_or_path} is a graph file already; {', '.join(suffixes())} are imported")
+    return importer.import_text(file, name or found)
+
+
 def _read(name_or_path: str, members: int, extents: Mapping[str, str]) -> Graph:
     if name_or_path in graph_names():
         return _from_yaml(data_file(__name__, name_or_path, ".yaml", "graph"), extents)
     if name_or_path in config_names():
         return _imported(data_file(CONFIGS, name_or_path, ".json", "config"), name_or_path, members, extents)
     path = Path(name_or_path)
-    _need_file(path, name_or_path)
+    need_file(path, name_or_path)
     if path.suffix in GRAPH_SUFFIXES:
         return _from_yaml(path, extents)
-    of_folder = path.stem == "config" and path.parent.name
-    return _imported(path, path.parent.name if of_folder else path.stem, members, extents)
+    return _imported(path, _file_name(path), members, extents)
+
+
+def _file_name(path: Path) -> str:
+    """What a model is called: as its folder, if its file is called as all such files are."""
+    stem = path.name.split(".")[0] if path.suffix not in GRAPH_SUFFIXES else path.stem
+    generic = stem in ("config", "model") and path.parent.name
+    return path.parent.name if generic else path.stem
 
 
 def _extents(phase: str, batch: int | None, context: int | None) -> dict[str, tuple[str, str]]:
@@ -90,26 +115,22 @@ def _extents(phase: str, batch: int | None, context: int | None) -> dict[str, tu
     return {"seq": ("context", "it has no prefill"), **due} if phase == "prefill" else due
 
 
-def _need_file(path: Path, name: str) -> None:
+def need_file(path: Path, name: str) -> None:
     """Raises UserError unless there is such a file, of a format that is read."""
     if name and path.is_dir():
         inside = [str(path / entry) for entry in ("config.json",) if (path / entry).is_file()]
         hint = f"did you mean {inside[0]!r}?" if inside else "a YAML file or a config.json is due"
         raise UserError(f"{name!r} is a folder; {hint}")
-    formats = (*GRAPH_SUFFIXES, *(load_module("patterns.importers", m, "importer").SUFFIX for m in _importers()))
+    formats = (*GRAPH_SUFFIXES, *suffixes())
     if path.is_file():
-        if path.suffix not in formats:
+        if not path.name.endswith(formats):
             raise UserError(f"{name!r}: files that are read end with {', '.join(formats)}")
         return
     if name and path.exists():
         raise UserError(f"{name!r} is neither a file nor a folder")
-    if path.suffix in formats or len(path.parts) > 1:
+    if path.name.endswith(formats) or len(path.parts) > 1:
         raise UserError(f"there is no file {name!r}")
     raise UnknownName("workload", name, names())
-
-
-def _importers() -> tuple[str, ...]:
-    return modules("patterns.importers")
 
 
 def _from_yaml(file: Path | Traversable, extents: Mapping[str, str]) -> Graph:
@@ -119,11 +140,7 @@ def _from_yaml(file: Path | Traversable, extents: Mapping[str, str]) -> Graph:
 
 
 def _imported(file: Path | Traversable, name: str, members: int, extents: Mapping[str, str]) -> Graph:
-    from patterns.load import read_text
-
-    for module in _importers():
-        importer = load_module("patterns.importers", module, "importer")
-        if str(file).endswith(importer.SUFFIX):
-            graph: Graph = importer.import_graph(read_text(file), str(file), name, members, extents)
-            return graph
-    raise AssertionError(f"{file} has no importer")
+    importer = importer_of(str(file))
+    if importer is None:
+        raise AssertionError(f"{file} has no importer")
+    return importer.import_graph(file, name, members, extents)

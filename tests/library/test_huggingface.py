@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from patterns.errors import SpecError, UserError
-from patterns.importers.huggingface import import_graph
+from patterns.importers.huggingface import config_graph
 from patterns.library import workload
 
 CONFIG: dict[str, Any] = {
@@ -31,7 +31,7 @@ def text(**changes: Any) -> str:
 
 
 def test_a_config_becomes_a_graph() -> None:
-    made = import_graph(text(rms_norm_eps=3e-6, torch_dtype="float16"), "config.json", "tiny")
+    made = config_graph(text(rms_norm_eps=3e-6, torch_dtype="float16"), "config.json", "tiny")
     assert made.name == "tiny"
     assert {key: made.sizes[key] for key in ("layers", "head_dim", "kv_heads", "group", "ffn", "vocabulary")} == {
         "layers": 3, "head_dim": 8, "kv_heads": 2, "group": 4, "ffn": 96, "vocabulary": 128}  # fmt: skip
@@ -40,17 +40,17 @@ def test_a_config_becomes_a_graph() -> None:
 
 
 def test_defaults_are_those_of_the_format() -> None:
-    made = import_graph(text(num_key_value_heads=None), "config.json", "tiny")
+    made = config_graph(text(num_key_value_heads=None), "config.json", "tiny")
     assert (made.sizes["kv_heads"], made.sizes["group"]) == (8, 1)
     assert made.tensor_named["w_q"].dtype == "bf16"
 
 
 def test_a_head_dim_of_its_own_counts() -> None:
-    assert import_graph(text(head_dim=20), "config.json", "tiny").shape("w_q") == (64, 2, 4, 20)
+    assert config_graph(text(head_dim=20), "config.json", "tiny").shape("w_q") == (64, 2, 4, 20)
 
 
 def test_a_tied_head_is_the_table() -> None:
-    made = import_graph(text(tie_word_embeddings=True), "config.json", "tiny")
+    made = config_graph(text(tie_word_embeddings=True), "config.json", "tiny")
     assert "head" not in made.tensor_named
     assert made.readers("embedding") == ("embedded", "logits")
 
@@ -103,12 +103,12 @@ WRONG = [
 @pytest.mark.parametrize(("wrong", "message"), WRONG)
 def test_a_wrong_config_is_refused(wrong: str, message: str) -> None:
     with pytest.raises(SpecError, match=message):
-        import_graph(wrong, "config.json", "tiny")
+        config_graph(wrong, "config.json", "tiny")
 
 
 def test_all_mistakes_are_told_at_once() -> None:
     with pytest.raises(SpecError) as error:
-        import_graph(text(hidden_size=0, vocab_size="x", intermediate_size=None), "config.json", "tiny")
+        config_graph(text(hidden_size=0, vocab_size="x", intermediate_size=None), "config.json", "tiny")
     assert [mistake.path for mistake in error.value.mistakes] == ["", "hidden_size", "vocab_size"]
 
 
@@ -123,4 +123,4 @@ def test_all_mistakes_are_told_at_once() -> None:
 )
 def test_members_must_be_able_to_share(members: int, changes: dict[str, Any], message: str) -> None:
     with pytest.raises(UserError, match=message):
-        import_graph(text(**changes), "config.json", "tiny", members)
+        config_graph(text(**changes), "config.json", "tiny", members)

@@ -1,0 +1,93 @@
+"""What a model architecture is: how a config.json of it becomes a graph. One file in architectures/ has these names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Protocol, cast
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from patterns.draft import Draft
+from patterns.plugin import load_module, modules
+
+PACKAGE = "patterns.architectures"
+# Element types as configs write them.
+DTYPES: Mapping[str, str] = {"bfloat16": "bf16", "float16": "fp16", "float32": "fp32"}
+
+
+def _absent(value: object) -> object:
+    if value:
+        raise ValueError("not supported here: it would change what is computed; supported: none")
+    return value
+
+
+Count = Annotated[int, Field(gt=0)]
+# A field whose presence (but null, false or 0) changes what is computed.
+Absent = Annotated[object, AfterValidator(_absent)]
+
+
+class ConfigFields(BaseModel):
+    """What is read of any config.json. What fixes neither shapes, sharing, nor element types is ignored."""
+
+    model_config = ConfigDict(strict=True, extra="ignore", frozen=True)
+
+    hidden_size: Count
+    num_hidden_layers: Count
+    vocab_size: Count
+    tie_word_embeddings: bool = False
+    torch_dtype: str | None = None
+    dtype: str | None = None
+    quantization_config: Absent = None
+
+    @property
+    def element_type(self) -> str:
+        """The dtype of weights and activations."""
+        return DTYPES[self.torch_dtype or self.dtype or "bfloat16"]
+
+    def mistakes(self) -> Iterator[tuple[str, str]]:
+        """(field, message) of everything that does not fit together."""
+        written = self.torch_dtype or self.dtype or "bfloat16"
+        if written not in DTYPES:
+            field = "torch_dtype" if self.torch_dtype else "dtype"
+            yield field, f"element type {written!r} is not supported; supported: {', '.join(DTYPES)}"
+
+    def unshared(self, members: int) -> str:
+        """What so many members cannot share equally, as field and value; '' if nothing."""
+        return f"vocab_size {self.vocab_size}" if self.vocab_size % members else ""
+
+
+class Architecture(Protocol):
+    """The names that a file in architectures/ has.
+
+    ARCHITECTURES, MODEL_TYPES: what a config calls it (`architectures`, `model_type`). Config: the fields that are
+    read, and those that must be absent.
+    """
+
+    ARCHITECTURES: tuple[str, ...]
+    MODEL_TYPES: tuple[str, ...]
+    Config: type[ConfigFields]
+
+    def draft(self, config: Any) -> Draft:
+        """The graph of one run of a config without mistakes, and what of a ready-made graph is not so in it."""
+
+
+def architectures() -> Iterator[Architecture]:
+    """Every architecture there is."""
+    return (cast(Architecture, load_module(PACKAGE, name, "architecture")) for name in modules(PACKAGE))
+
+
+def supported() -> tuple[str, ...]:
+    """What `architectures` of a config may name."""
+    return tuple(sorted(name for architecture in architectures() for name in architecture.ARCHITECTURES))
+
+
+def architecture_of(config: Mapping[str, Any]) -> Architecture | None:
+    """The architecture that a config names, by `architectures`, or by `model_type` where it has none of those."""
+    named = config.get("architectures")
+    names = set(map(str, named)) if isinstance(named, list) else set()
+    for architecture in architectures():
+        if names.intersection(architecture.ARCHITECTURES):
+            return architecture
+        if not names and config.get("model_type") in architecture.MODEL_TYPES:
+            return architecture
+    return None

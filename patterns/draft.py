@@ -1,0 +1,171 @@
+"""A graph file that is changed before it is read: an imported model is a ready-made graph with its differences.
+
+Everything here works on what the file says (names, expressions, nodes as written), so that the result can be written
+as a file again, with its expressions. Nothing is checked: whoever reads the result does that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from string import Template
+from typing import Any, cast
+
+from patterns.graph import Graph
+from patterns.load import Document, load_file, load_text
+from patterns.plugin import data_file
+from patterns.read import graph_of
+
+Data = dict[str, Any]
+NONE: Mapping[str, str] = {}
+# The element type in which ready-made graphs are written.
+WRITTEN_DTYPE = "bf16"
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A graph file with `blocks`. Every change gives a new draft; the document tells where in the file things were."""
+
+    document: Document
+
+    @property
+    def data(self) -> Data:
+        """What the file says, to be read only."""
+        return cast(Data, self.document.data)
+
+    @property
+    def text(self) -> str:
+        """The draft as a graph file."""
+        from patterns.write_draft import draft_text
+
+        return draft_text(self.data)
+
+    def graph(self, overrides: Mapping[str, str] = NONE) -> Graph:
+        """The graph. Raises as `read_graph` does."""
+        return graph_of(self.document, overrides)
+
+    def changed(self, change: Callable[[Data], object]) -> Draft:
+        """The draft after `change` has changed a copy of its data."""
+        data = deepcopy(self.data)
+        change(data)
+        return replace(self, document=replace(self.document, data=data))
+
+    def titled(self, name: str, source: str) -> Draft:
+        """The draft under another name, with a source."""
+        rest = {key: value for key, value in self.data.items() if key not in ("name", "source")}
+        return replace(self, document=replace(self.document, data={"name": name, "source": source, **rest}))
+
+    def extents(self, **values: int | str) -> Draft:
+        """The draft with these extents set, and with those that it did not have."""
+        return self.changed(lambda data: data["extents"].update(values))
+
+    def weights(self, block: str, **dims: str) -> Draft:
+        """The draft with more weights in a block; dims are names with spaces between."""
+        made = {name: {"dims": text.split(), "dtype": WRITTEN_DTYPE, "role": "weight"} for name, text in dims.items()}
+        return self.changed(lambda data: _tensors(data, block).update(made))
+
+    def inputs(self, dtype: str, **dims: str) -> Draft:
+        """The draft with more inputs; dims are names with spaces between."""
+        made = {name: {"dims": text.split(), "dtype": dtype, "role": "input"} for name, text in dims.items()}
+        return self.changed(lambda data: data["tensors"].update(made))
+
+    def tensor(self, name: str, **fields: Any) -> Draft:
+        """The draft with fields of a declared tensor replaced."""
+        return self.changed(lambda data: _declared(data)[name].update(fields))
+
+    def node(self, name: str, **fields: Any) -> Draft:
+        """The draft with fields of a node replaced."""
+        return self.changed(lambda data: _nodes(data)[name].update(fields))
+
+    def each_node(self, fn: str, **fields: Any) -> Draft:
+        """The draft with fields replaced of every node of a function."""
+
+        def change(data: Data) -> None:
+            for node in _nodes(data).values():
+                if node.get("fn") == fn:
+                    node.update(fields)
+
+        return self.changed(change)
+
+    def after(self, node: str, nodes: str, **names: str) -> Draft:
+        """The draft with nodes (YAML, ${name} for each of `names`) after one, whose readers read the last of them."""
+        made = written_nodes(nodes, **names)
+        last = list(made)[-1]
+        renamed = self.reading({node: last})
+        return renamed.changed(lambda data: _put(data, (node,), {node: self._node(node), **made}))
+
+    def instead(self, nodes: Iterable[str], others: str, **names: str) -> Draft:
+        """The draft with nodes (YAML) in the place of some; the last of them is called as the last of those was."""
+        made = written_nodes(others, **names)
+        return self.changed(lambda data: _put(data, tuple(nodes), made))
+
+    def reading(self, renamed: Mapping[str, str]) -> Draft:
+        """The draft whose nodes read, and whose blocks carry, other tensors instead of those of these names."""
+
+        def change(data: Data) -> None:
+            for node in _nodes(data).values():
+                node["reads"] = [renamed.get(name, name) for name in node["reads"]]
+            for block in data["blocks"].values():
+                if "carried" in block:
+                    block["carried"] = {inside: renamed.get(name, name) for inside, name in block["carried"].items()}
+
+        return self.changed(change)
+
+    def without_tensor(self, name: str) -> Draft:
+        """The draft without a declared tensor."""
+
+        def change(data: Data) -> None:
+            for owner in (data, *data["blocks"].values()):
+                owner.get("tensors", {}).pop(name, None)
+
+        return self.changed(change)
+
+    def of_dtype(self, dtype: str) -> Draft:
+        """The draft with another element type where it is written in bf16."""
+
+        def change(data: Data) -> None:
+            for tensor in _declared(data).values():
+                if tensor["dtype"] == WRITTEN_DTYPE:
+                    tensor["dtype"] = dtype
+
+        return self.changed(change)
+
+    def _node(self, name: str) -> Data:
+        return dict(_nodes(self.data)[name])
+
+
+def library_draft(name: str) -> Draft:
+    """A ready-made graph as a draft. Raises UnknownName."""
+    return Draft(load_file(data_file("patterns.library", name, ".yaml", "graph")))
+
+
+def written_nodes(text: str, **names: str) -> Data:
+    """Nodes by name from YAML in which ${x} stands for what `names` says."""
+    return cast(Data, load_text(Template(text).substitute(names), "nodes").data)
+
+
+def _tensors(data: Data, block: str) -> Data:
+    owner = data["blocks"][block]
+    owner.setdefault("tensors", {})
+    return cast(Data, owner["tensors"])
+
+
+def _declared(data: Data) -> Data:
+    """Every declared tensor by name."""
+    return {name: t for owner in (data, *data["blocks"].values()) for name, t in owner.get("tensors", {}).items()}
+
+
+def _nodes(data: Data) -> Data:
+    """Every node by name."""
+    return {name: node for block in data["blocks"].values() for name, node in block["nodes"].items()}
+
+
+def _put(data: Data, gone: tuple[str, ...], made: Data) -> None:
+    """Puts nodes in the place of the first of those that go."""
+    for block in data["blocks"].values():
+        if gone[0] in block["nodes"]:
+            put: Data = {}
+            for name, node in block["nodes"].items():
+                put |= made if name == gone[0] else {} if name in gone else {name: node}
+            block["nodes"] = put
