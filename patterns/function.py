@@ -54,7 +54,8 @@ class Reduction:
     """A reduction that can be taken in parts: `finish(merge(part(a), part(b)))` is that of a and b together.
 
     part: part(numpy, array, axes, first) with `first` the index of the array's first element along the axes (an
-    argmax needs it). index: the result is an index, of dtype int32, and one dim is reduced.
+    argmax needs it). index: the result is an index, of dtype int32, and one dim is reduced. picks: only elements that
+    become results are read.
     """
 
     name: str
@@ -64,3 +65,4 @@ class Reduction:
     vector_ops: int = 1
     special_ops: int = 0
     index: bool = False
+    picks: bool = False

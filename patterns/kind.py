@@ -77,6 +77,19 @@ class Kind(Protocol):
         """The numpy meaning, on whole arrays or on a tile of each; axes of the result are `out_dims`."""
 
 
+class Carrying(Kind, Protocol):
+    """What kinds that carry a state along a dim have besides: a part of the dim, from where the last one ended."""
+
+    def advance(
+        self,
+        node: Node,
+        operands: Sequence[Operand],
+        out_dims: tuple[str, ...],
+        before: NDArray[np.generic] | None,
+    ) -> tuple[NDArray[np.generic], NDArray[np.generic]]:
+        """The elements of a part, and the state after it. before: the state after the part before it, None for none."""
+
+
 class Accumulating(Kind, Protocol):
     """What kinds that reduce or contract have besides: the result taken from parts of the dims in `over`.
 

@@ -40,7 +40,7 @@ class Mask:
 
 def function_of(node: Node) -> Function | None:
     """The scalar function of an elementwise node; None for others."""
-    return FUNCTIONS[node.kind].get(node.fn) if has(node, "elementwise") else None
+    return FUNCTIONS.get(node.kind, {}).get(node.fn) if has(node, "elementwise") else None
 
 
 def masks(graph: Graph, nodes: Sequence[Node]) -> Iterator[Mask]:

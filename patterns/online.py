@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from patterns.axes import aligned
 from patterns.graph import Graph, Node
 from patterns.kind import Accumulating, Operand, has, kind_of
-from patterns.tiles import tiled_dims
+from patterns.tiles import carried_dims, tiled_dims
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -89,6 +89,8 @@ def _read_as(graph: Graph, node: Node, name: str, dim: str, found: Mapping[str, 
 def _made(graph: Graph, node: Node, read: Sequence[Partial], dim: str) -> Partial | None:
     if all(partial == WHOLE for partial in read):
         return WHOLE
+    if dim in carried_dims(node):
+        return None
     gathers = dim in node.over
     if all(partial in PLAIN for partial in read):
         if gathers:

@@ -17,6 +17,10 @@ def _count(np: Any, x: Any, axes: tuple[int, ...]) -> int:
     return int(np.prod([x.shape[axis] for axis in axes]))
 
 
+def _last(np: Any, x: Any, axes: tuple[int, ...]) -> Any:
+    return x[tuple(-1 if axis in axes else slice(None) for axis in range(x.ndim))]
+
+
 _REDUCTIONS: tuple[Reduction, ...] = (
     Reduction(
         "sum",
@@ -41,6 +45,14 @@ _REDUCTIONS: tuple[Reduction, ...] = (
         part=lambda np, x, axes, first: (x.sum(axis=axes), _count(np, x, axes)),
         merge=lambda np, a, b: (a[0] + b[0], a[1] + b[1]),
         finish=lambda parts: parts[0] / parts[1],
+    ),
+    Reduction(
+        "last",  # what a recurrence is at when it ends
+        part=lambda np, x, axes, first: (_last(np, x, axes),),
+        merge=lambda np, a, b: b,
+        finish=lambda parts: parts[0],
+        vector_ops=0,
+        picks=True,
     ),
     Reduction(
         "argmax",  # compare, and select the index

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from patterns.evaluate import MemberOperands, computed, operands_of
 from patterns.graph import Graph, Node
-from patterns.kind import Accumulating, has, kind_of
+from patterns.kind import Accumulating, Carrying, has, kind_of
 from patterns.memory import PerMember
 from patterns.tiles import (
     Level,
@@ -17,6 +17,7 @@ from patterns.tiles import (
     Ranges,
     Step,
     accumulated_dims,
+    carried_dims,
     level_of,
     paths,
     slices,
@@ -62,7 +63,7 @@ def schedule(graph: Graph, nodes: tuple[Node, ...], tiling: Tiling) -> Schedule:
     tiled = {node.name: tiled_dims(graph, node) for node in nodes}
     accumulated = {node.name: accumulated_dims(graph, node) for node in nodes}
     for node in nodes:
-        _need_innermost(node, around[node.name], tiled[node.name], accumulated[node.name])
+        _need_innermost(node, around[node.name], tiled[node.name], accumulated[node.name] | carried_dims(node))
     needs = {node.name: needed_by(node, nodes) for node in nodes}
     after = {
         name: frozenset(
@@ -96,7 +97,8 @@ def _need_innermost(node: Node, loops: tuple[Loop, ...], tiled: frozenset[str], 
     first = next((at for at, dim in enumerate(dims) if dim in accumulated), len(dims))
     inside = [dim for dim in dims[first:] if dim not in accumulated]
     if inside:
-        raise PlanError(f"{node.name} accumulates over {dims[first]!r} around the loop over {inside[0]!r}")
+        does = "carries a state along" if has(node, "carries") else "accumulates over"
+        raise PlanError(f"{node.name} {does} {dims[first]!r} around the loop over {inside[0]!r}")
 
 
 @dataclass
@@ -109,6 +111,7 @@ class TiledCall:
     local: Local
     chosen: frozenset[str]
     parts: dict[str, list[tuple[Any, ...]]] = field(default_factory=dict)
+    carried: dict[str, PerMember] = field(default_factory=dict)
 
     def run(self, ranges: Ranges) -> None:
         """All steps, within these ranges of dims. Raises PlanError."""
@@ -137,6 +140,9 @@ class TiledCall:
                 raise PlanError(f"{node.name} has no accumulator for a tile that begins elsewhere")
             if ends:
                 self._write(node, target, self._finished(node), complete=True)
+        elif has(node, "carries"):
+            begins = all(step.first for step in where if step.loop.dim in carried_dims(node))
+            self._write(node, target, self._advanced(node, operands, begins), complete=True)
         else:
             self._write(node, target, computed(self.graph, node, operands), complete=ends)
 
@@ -170,6 +176,15 @@ class TiledCall:
         pairs = zip(old or (), new, strict=True)
         self.parts[node.name] = new if begins else [kind.merge(node, left, right) for left, right in pairs]
         return True
+
+    def _advanced(self, node: Node, operands: MemberOperands, begins: bool) -> PerMember:
+        """The next part of a recurrence for each member, from the state that the part before it left."""
+        kind = cast(Carrying, kind_of(node))
+        dims = self.graph.tensor_named[node.writes].dims
+        before = [None for _ in operands] if begins else self.carried[node.name]
+        made = [kind.advance(node, own, dims, state) for own, state in zip(operands, before, strict=True)]
+        self.carried[node.name] = [after for _, after in made]
+        return [result for result, _ in made]
 
     def _finished(self, node: Node) -> PerMember:
         kind = cast(Accumulating, kind_of(node))

@@ -141,6 +141,11 @@ def accumulated_dims(graph: Graph, node: Node) -> frozenset[str]:
     return frozenset(node.over) if has(node, "reduces") or has(node, "contracts") else frozenset()
 
 
+def carried_dims(node: Node) -> frozenset[str]:
+    """Dims whose tiles come one after another, each from the state that the one before it leaves."""
+    return frozenset({node.along}) if has(node, "carries") else frozenset()
+
+
 def slices(graph: Graph, node: Node, name: str, position: int | None, ranges: Ranges) -> tuple[slice, ...]:
     """The tile of a tensor that a node touches: of the read at `position`, or of its result (None)."""
     tiled = tiled_dims(graph, node)

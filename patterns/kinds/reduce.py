@@ -1,4 +1,4 @@
-"""reduce: sum, max, min, mean or argmax over named dims.
+"""reduce: sum, max, min, mean, argmax or the last element over named dims.
 
 YAML: {kind: reduce, fn: sum, reads: [e], over: [columns]}. An argmax is over one dim and gives int32 indices, the
 first of equals.
@@ -78,9 +78,9 @@ def demand(node: Node, graph: Graph, sizes: Mapping[str, int]) -> Demand:
 
 
 def touched(node: Node, graph: Graph, sizes: Mapping[str, int]) -> tuple[tuple[int, ...], int]:
-    """Every element, once."""
-    tensors = graph.tensor_named
-    return (points(tensors[node.reads[0]].dims, sizes),), points(tensors[node.writes].dims, sizes)
+    """Every element once, or those that are picked."""
+    read, made = (points(graph.tensor_named[name].dims, sizes) for name in (node.reads[0], node.writes))
+    return (made if REDUCTIONS[node.fn].picks else read,), made
 
 
 def compute(node: Node, operands: Sequence[Operand], out_dims: tuple[str, ...]) -> NDArray[np.generic]:
