@@ -84,7 +84,7 @@ def test_a_linear_recurrence_goes_on_where_the_run_before_it_ended() -> None:
 
 
 def test_work_and_bytes_are_those_of_the_rule() -> None:
-    """Of an element of [batch, seq, inner, n]: b 1 op, the recurrence 1, the output 2. The state passes once each way."""
+    """Of an element [batch, seq, inner, n]: b 1 op, the recurrence 1, the output 2. The state passes each way once."""
     made = recurrence()
     assert graph_demand(made).vector_ops == 4 * 2 * 7 * 3 * 4
     found = compulsory(made)
