@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Dims = tuple[str, ...]
+# From and to (not included) along a dim.
+Range = tuple[int, int]
 # A field of a node: words, or a whole number or an expression of extents.
 Words = str
 Whole = int | str
@@ -43,6 +45,19 @@ class Move(Protocol):
         """The numpy meaning."""
 
 
+class Reaching(Move, Protocol):
+    """What access patterns have besides whose result, along its new dims, can be made tile by tile."""
+
+    def touched(self, node: Node, own: Dims, sizes: Mapping[str, int]) -> int:
+        """Elements of the operand, which has the dims `own`, that the result or a tile of it is made of."""
+
+    def part(self, node: Node, tile: Mapping[str, Range], extent: int) -> tuple[Node, Range]:
+        """The node that makes a tile of the result, and the range along its dim of the operand that it needs.
+
+        tile: a range of each new dim. extent: the operand's along the dim. The node is made for such a part of it.
+        """
+
+
 @cache
 def moves() -> Mapping[str, Move]:
     """Every access pattern there is, by name."""
@@ -54,6 +69,12 @@ def moves() -> Mapping[str, Move]:
 def move_of(node: Node) -> Move:
     """The access pattern of a node that moves elements."""
     return moves()[node.fn]
+
+
+def reaching(node: Node) -> Reaching | None:
+    """The access pattern of a node that moves elements, if its result can be made tile by tile along its new dims."""
+    move = move_of(node)
+    return cast(Reaching, move) if hasattr(move, "part") else None
 
 
 def words(node: Node, name: str) -> Dims:

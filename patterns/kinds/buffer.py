@@ -7,7 +7,12 @@ YAML, besides `kind: buffer`:
   {fn: split, reads: [x], along: d, to: e f}              d = e * f, f fastest
   {fn: merge, reads: [x], parts: e f, to: d}              d = e * f, f fastest, in the place of e
   {fn: concat, reads: [x, y], along: d, to: e}            without `along`: each read's one own dim
-A slice touches what it takes, the others every element. Whether bytes move is the machine's affair.
+  {fn: window, reads: [x], along: d, to: e k, stride: 2}  e windows of k elements; dilation too (convolution, pooling)
+  {fn: pad, reads: [x], along: d, to: e, before: k - 1}   before, after, between; value: 0, or `lowest` for a maximum
+  {fn: flip, reads: [x], along: d}                        in reverse order
+  {fn: repeat, reads: [x], to: e}                         each element as often as dim e has points
+A slice touches what it takes, a window what any of its windows has, once; a pad reads its operand, the others every
+element. Whether bytes move is the machine's affair.
 """
 
 from __future__ import annotations
@@ -21,7 +26,7 @@ from patterns.axes import points
 from patterns.errors import UnknownName
 from patterns.graph import Graph, Node, Tensor
 from patterns.kind import Demand, Operand, Trait, WrongShape
-from patterns.move import Move, Whole, move_of, moves
+from patterns.move import Move, Whole, move_of, moves, reaching
 from patterns.shape import counts, kept, listed, need_dim, need_reads
 from patterns.spec import NodeSpec
 
@@ -88,6 +93,9 @@ def touched(node: Node, graph: Graph, sizes: Mapping[str, int]) -> tuple[tuple[i
     """Every element that arrives in the result, once."""
     tensors = graph.tensor_named
     result = points(tensors[node.writes].dims, sizes)
+    move = reaching(node)
+    if move is not None:
+        return (move.touched(node, tensors[node.reads[0]].dims, sizes),), result
     return tuple(min(points(tensors[name].dims, sizes), result) for name in node.reads), result
 
 
