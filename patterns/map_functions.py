@@ -23,6 +23,11 @@ def _sigmoid(np: Any, x: Any) -> Any:
     return np.where(x >= 0, 1, small) / (1 + small)
 
 
+def _silu_slope(np: Any, x: Any) -> Any:
+    rises = _sigmoid(np, x)
+    return rises * (1 + x * (1 - rises))
+
+
 def _scale(np: Any, x: Any, by: float = 1.0, inverse_root: int = 1) -> Any:
     return x * (by / sqrt(inverse_root))
 
@@ -46,6 +51,7 @@ MAP = named(
     Function("sigmoid", 1, _sigmoid, 2, 2),
     Function("silu", 1, lambda np, x: x * _sigmoid(np, x), 3, 2),
     Function("gelu", 1, _tanh_gelu, 5, 1),
-    # The derivative of gelu, for backward passes.
+    # The derivatives of gelu and silu, for backward passes.
     Function("gelu_slope", 1, _tanh_gelu_slope, 9, 1),
+    Function("silu_slope", 1, _silu_slope, 5, 2),
 )
