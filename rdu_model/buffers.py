@@ -137,14 +137,18 @@ def _fast_enough(flow: Flow, buffer: Buffer, groups: Mapping[str, Group], machin
 
 def paces(flow: Flow, link: Link, groups: Mapping[str, Group], machine: Machine) -> tuple[Fraction, Fraction]:
     """Bytes in a cycle that are read from a link, and written to it, where it holds nobody up."""
-    read = sum((_read_pace(flow, link, reader, groups) for reader in link.readers), Fraction(0))
+    read = sum((_read_pace(flow, link, reader, groups, machine) for reader in link.readers), Fraction(0))
     return read, _write_pace(flow, link, groups, machine)
 
 
-def _read_pace(flow: Flow, link: Link, reader: str, groups: Mapping[str, Group]) -> Fraction:
-    """Bytes in a cycle that a stage takes from a link."""
+def _read_pace(flow: Flow, link: Link, reader: str, groups: Mapping[str, Group], machine: Machine) -> Fraction:
+    """Bytes in a cycle that a stage takes from a link; one that only moves them takes what comes."""
     found = groups.get(reader)
-    if found is None or not found.cycles:
+    if found is None:
+        return Fraction(0)
+    if _only_moves(flow, reader):
+        return _write_pace(flow, link, groups, machine)
+    if not found.cycles:
         return Fraction(0)
     return Fraction(read_bytes(flow, reader, link.source, flow.sizes_at(reader), found), found.cycles)
 
@@ -162,14 +166,23 @@ def read_bytes(flow: Flow, reader: str, source: str, sizes: Mapping[str, int], o
     )
 
 
+def _only_moves(flow: Flow, name: str) -> bool:
+    """Whether a stage has no PCUs, and works at the pace of its PMUs."""
+    return name in flow.asked and flow.asked[name].unit_class == "memory"
+
+
 def _write_pace(flow: Flow, link: Link, groups: Mapping[str, Group], machine: Machine) -> Fraction:
     """Bytes in a cycle that arrive: of a stage's tile in its cycles, of a stream its part of what its phase loads.
 
-    What is loaded only once has no pace to keep.
+    Of a stage that only moves bytes as many as come to it. What is loaded only once has no pace to keep.
     """
     if link.source in groups:
         on = groups[link.source]
-        made = flow.asked[link.source].touched(flow.sizes_at(link.source))[1]
+        read, made = flow.asked[link.source].touched(flow.sizes_at(link.source))
+        if _only_moves(flow, link.source):
+            before = [other for other in flow.links if link.source in other.readers]
+            come = sum((_write_pace(flow, other, groups, machine) for other in before), Fraction(0))
+            return come * made / max(1, sum(read))
         return Fraction(made, on.cycles) if on.cycles else Fraction(0)
     if link.tiles == 1:
         return Fraction(0)

@@ -26,10 +26,13 @@ def join_chains(grouping: Grouping) -> Grouping:
 
 
 def read_as_strides(grouping: Grouping) -> Grouping:
-    """A buffer joins the only kernel that reads it; with several readers it is written once, by its own kernel."""
+    """A buffer joins the only kernel that reads it; with several readers it is written once, by its own kernel.
+
+    So is one that puts several tensors together: no strides tell where its elements are.
+    """
     for node in reversed(grouping.nodes):
         readers = grouping.readers(node.writes)
-        if has(node, "moves") and len(readers) == 1:
+        if has(node, "moves") and len(node.reads) == 1 and len(readers) == 1:
             reader = readers[0]
             grouping = grouping.join((grouping.of[node.name], reader), reader.reason, online=reader.online)
     return grouping
