@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-Keeps = Literal["", "not_after"]
+Keeps = Literal["", "not_after", "window"]
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,8 @@ class Function:
     meaning: called as meaning(numpy, *arrays, **arguments), on arrays that broadcast. vector_ops, special_ops: per
     element of the result (of a reduce: per element that is read). affine: a multiple of the first array plus what does
     not depend on it, so that a chain of them is one multiply-add. keeps: which elements of the first array it keeps,
-    where it masks others: `not_after`, those whose third array (their position) is not after the second (the row's).
+    where it masks others: `not_after`, those whose third array (their position) is not after the second (the row's);
+    `window`, of those the last as many as the argument `window` says.
     """
 
     name: str

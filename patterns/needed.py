@@ -19,23 +19,38 @@ from patterns.kind import Demand, has
 
 @dataclass(frozen=True)
 class Mask:
-    """What a masked node keeps: of row r those columns that are not after column r + columns - rows."""
+    """What a masked node keeps: of row r those columns that are not after column r + columns - rows.
+
+    window: of those the last so many; 0 for all of them.
+    """
 
     node: str
     row: str
     column: str
     rows: int
     columns: int
+    window: int = 0
 
     def kept(self, end: int) -> int:
         """Columns that the rows before row `end` need, at least one."""
         return min(self.columns, max(1, self.columns - self.rows + end))
 
+    def first(self, start: int) -> int:
+        """The first column that row `start`, and so any row after it, needs."""
+        return max(0, self.columns - self.rows + start + 1 - self.window) if self.window else 0
+
     @property
     def kept_pairs(self) -> int:
         """Pairs of a row and a column that are kept."""
-        most = min(self.rows, self.columns)
-        return most * (most + 1) // 2 + max(0, self.columns - self.rows) * self.rows
+        # What is before every window is what a mask without one would keep, were there so many columns fewer.
+        before = self.columns - self.window if self.window else 0
+        return _not_after(self.rows, self.columns) - _not_after(self.rows, max(0, before))
+
+
+def _not_after(rows: int, columns: int) -> int:
+    """Pairs in which the column is not after column row + columns - rows."""
+    most = min(rows, columns)
+    return most * (most + 1) // 2 + max(0, columns - rows) * rows
 
 
 def function_of(node: Node) -> Function | None:
@@ -54,7 +69,8 @@ def masks(graph: Graph, nodes: Sequence[Node]) -> Iterator[Mask]:
         # A dim that only tells sequences apart is no row: every sequence has its own positions.
         row = rows[-1] if rows else ""
         if row and len(columns) == 1:
-            yield Mask(node.name, row, columns[0], graph.sizes[row], graph.sizes[columns[0]])
+            window = int(node.argument("window", 0)) if made.keeps == "window" else 0
+            yield Mask(node.name, row, columns[0], graph.sizes[row], graph.sizes[columns[0]], window)
 
 
 def needed_demand(graph: Graph) -> Demand:

@@ -14,6 +14,11 @@ def _causal(np: Any, score: Any, query_position: Any, key_position: Any) -> Any:
     return np.where(key_position <= query_position, score, MASKED)
 
 
+def _sliding_window(np: Any, score: Any, query_position: Any, key_position: Any, window: int) -> Any:
+    seen = (key_position <= query_position) & (key_position > query_position - window)
+    return np.where(seen, score, MASKED)
+
+
 ZIP = named(
     Function("add", 2, lambda np, x, y: x + y, 1, affine=True),
     Function("sub", 2, lambda np, x, y: x - y, 1, affine=True),
@@ -23,4 +28,7 @@ ZIP = named(
     Function("min", 2, lambda np, x, y: np.minimum(x, y), 1),
     # (score, position of the query, position of the key): keys after the query are masked.
     Function("causal", 3, _causal, 2, keeps="not_after"),
+    # The same, and keys that are `window` or more before the query are masked too: a token sees itself and the
+    # window - 1 before it.
+    Function("sliding_window", 3, _sliding_window, 4, arguments=("window",), keeps="window"),
 )

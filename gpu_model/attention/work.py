@@ -26,7 +26,7 @@ from patterns.count import node_demand, node_dims, storage_of
 from patterns.dtypes import dtype_bytes
 from patterns.graph import Node
 from patterns.kind import has
-from patterns.needed import function_of, masks
+from patterns.needed import Mask, function_of, masks
 from patterns.online import Partial, partials
 
 # Keys of a block that tuned kernels are compiled for, whatever the context is, and the head dim up to which they are as
@@ -184,14 +184,19 @@ def kept_steps(cut: Cut) -> tuple[tuple[int, int], ...]:
     space = cut.space
     for mask in masks(space.graph, space.nodes):
         steps = [step for step in cut.steps if step.dim == mask.column]
-        if len(cut.steps) == 1 and steps and mask.rows > 1:
+        if len(cut.steps) == 1 and steps and (mask.rows > 1 or mask.window):
             extent = next((loop.extent for loop in cut.loops if loop.dim == mask.row), mask.rows)
-            ends = [min(start + extent, mask.rows) for start in range(0, mask.rows, extent)]
-            needed = [-(-mask.kept(end) // steps[0].extent) for end in ends]
+            starts = range(0, mask.rows, extent)
+            needed = [_steps_between(mask, start, min(start + extent, mask.rows), steps[0].extent) for start in starts]
             found = Counter(-(-count // cut.parts) for count in needed)
-            others = cut.tiles // len(ends)
+            others = cut.tiles // len(starts)
             return tuple((tiles * others, count) for count, tiles in sorted(found.items(), reverse=True))
     return ()
+
+
+def _steps_between(mask: Mask, start: int, end: int, extent: int) -> int:
+    """Steps of `extent` columns of which rows from `start` to before `end` need anything."""
+    return max(1, -(-mask.kept(end) // extent) - mask.first(start) // extent)
 
 
 def transposed_bytes(cut: Cut, machine: Machine) -> int:

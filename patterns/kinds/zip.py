@@ -1,6 +1,7 @@
 """zip: one function of several tensors, broadcast by the names of their dims.
 
-YAML: {kind: zip, fn: div, reads: [e, s]}. The same tensor may be read twice.
+YAML: {kind: zip, fn: div, reads: [e, s]}. The same tensor may be read twice. `window` (a number or an expression of
+extents) where the function takes it.
 The result has the dims of the first operand that has all of them, in its order; where none has all, the declared
 result says the order.
 """
@@ -17,7 +18,7 @@ from patterns.dtypes import result_dtype
 from patterns.graph import Graph, Node, Tensor
 from patterns.kind import Demand, Operand, Trait, WrongShape
 from patterns.kinds.map import known_function
-from patterns.shape import listed, need_reads, written
+from patterns.shape import counts, listed, need_reads, written
 from patterns.spec import NodeSpec
 from patterns.zip_functions import ZIP
 
@@ -33,6 +34,7 @@ class Spec(NodeSpec):
     """A zip as written."""
 
     fn: str
+    window: int | str | None = None
 
     @field_validator("fn")
     @classmethod
@@ -41,9 +43,25 @@ class Spec(NodeSpec):
 
 
 def infer(node: Node, operands: Sequence[Tensor], declared: Tensor | None, sizes: Mapping[str, int]) -> Node:
-    """The node as it is. Raises WrongShape."""
-    arity = ZIP[node.fn].arity
-    need_reads(node, arity, f"fn {node.fn} has {arity} operands")
+    """The node, its arguments evaluated. Raises WrongShape."""
+    function = ZIP[node.fn]
+    need_reads(node, function.arity, f"fn {node.fn} has {function.arity} operands")
+    given = dict(node.arguments)
+    for name in given:
+        if name not in function.arguments:
+            takes = ", ".join(function.arguments) or "no arguments"
+            raise WrongShape(f"fn {node.fn} takes no {name!r}; it takes {takes}")
+    for name in function.arguments:
+        if name not in given:
+            raise WrongShape(f"fn {node.fn} needs {name!r}")
+    return _counted(counts(node, function.arguments, sizes), function.arguments)
+
+
+def _counted(node: Node, names: Sequence[str]) -> Node:
+    """The node. Raises WrongShape unless these arguments are at least 1."""
+    for name in names:
+        if int(node.argument(name, 1)) < 1:
+            raise WrongShape(f"{name} must be at least 1, is {node.argument(name, 1)}")
     return node
 
 
@@ -77,5 +95,7 @@ def touched(node: Node, graph: Graph, sizes: Mapping[str, int]) -> tuple[tuple[i
 
 def compute(node: Node, operands: Sequence[Operand], out_dims: tuple[str, ...]) -> NDArray[np.generic]:
     """The function of the arrays, broadcast against each other."""
-    result: NDArray[np.generic] = ZIP[node.fn](*(aligned(operand, out_dims) for operand in operands))
+    result: NDArray[np.generic] = ZIP[node.fn](
+        *(aligned(operand, out_dims) for operand in operands), **dict(node.arguments)
+    )
     return result

@@ -75,13 +75,19 @@ def test_zips_are_the_functions_of_their_names() -> None:
     x, y = np.array([6.0, 1.0]), np.array([2.0, 4.0])
     expected = {"add": [8, 5], "sub": [4, -3], "mul": [12, 4], "div": [3, 0.25], "max": [6, 4], "min": [2, 1]}
     assert {name: list(ZIP[name](x, y)) for name in expected} == expected
-    assert set(ZIP) == {*expected, "causal"}
+    assert set(ZIP) == {*expected, "causal", "sliding_window"}
 
 
 def test_a_causal_mask_hides_keys_after_the_query() -> None:
     score, query, key = np.ones((2, 3)), np.array([[0], [2]]), np.array([[0, 1, 2]])
     assert ZIP["causal"](score, query, key).tolist() == [[1, MASKED, MASKED], [1, 1, 1]]
     assert np.exp(MASKED - 5) == 0
+
+
+def test_a_window_hides_what_is_so_much_before_the_query() -> None:
+    query, key = np.array([[2], [5]]), np.array([[0, 1, 2, 3, 4, 5]])
+    seen = ZIP["sliding_window"](np.ones((2, 6)), query, key, window=2) == 1
+    assert seen.astype(int).tolist() == [[0, 1, 1, 0, 0, 0], [0, 0, 0, 0, 1, 1]]
 
 
 def test_an_element_costs_what_the_rule_says() -> None:

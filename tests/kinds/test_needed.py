@@ -7,6 +7,10 @@ import pytest
 from patterns.count import graph_demand
 from patterns.library import workload
 from patterns.needed import Mask, masks, needed_demand
+from patterns.plugin import data_file
+from patterns.read import parse_graph
+
+WINDOW = "fn: sliding_window, reads: [scaled, positions, slots], window: 8"
 
 
 @pytest.mark.parametrize(("rows", "columns"), [(1, 1), (1, 9), (5, 5), (3, 8), (8, 3)])
@@ -16,6 +20,26 @@ def test_pairs_that_a_mask_keeps_are_counted(rows: int, columns: int) -> None:
     seen = [sum(column <= columns - rows + row for column in range(columns)) for row in range(rows)]
     assert mask.kept_pairs == sum(seen)
     assert [mask.kept(row + 1) for row in range(rows)] == [max(1, count) for count in seen]
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(1, 1), (1, 9), (5, 5), (3, 8), (8, 3)])
+@pytest.mark.parametrize("window", [1, 2, 4, 20])
+def test_pairs_in_a_window_are_counted(rows: int, columns: int, window: int) -> None:
+    mask = Mask("m", "seq", "context", rows, columns, window)
+    at = [columns - rows + row for row in range(rows)]
+    seen = [[column for column in range(columns) if row - window < column <= row] for row in at]
+    assert mask.kept_pairs == sum(map(len, seen))
+    assert [mask.first(row) for row in range(rows) if seen[row]] == [kept[0] for kept in seen if kept]
+
+
+def test_a_window_is_read_off_the_node_and_needs_that_much() -> None:
+    text = data_file("patterns.library", "attention", ".yaml", "graph").read_text()
+    windowed = text.replace("fn: causal, reads: [scaled, positions, slots]", WINDOW)
+    graph = parse_graph(windowed, overrides={"seq": "context", "context": "64"})
+    (mask,) = masks(graph, graph.blocks[0].nodes)
+    assert (mask.rows, mask.columns, mask.window) == (64, 64, 8)
+    kept = 8 * 64 - 8 * 7 // 2  # the first 7 rows see fewer
+    assert needed_demand(graph).matrix_flops == graph_demand(graph).matrix_flops * kept // 64**2
 
 
 def test_a_causal_node_is_found_by_what_it_keeps() -> None:
