@@ -8,6 +8,7 @@ from functools import cached_property
 
 from gpu_model.asked import Ask, Asked
 from gpu_model.choose import choose
+from gpu_model.connected import connected
 from gpu_model.machine import Machine
 from gpu_model.options import Options
 from gpu_model.schedule import AUTO
@@ -18,6 +19,7 @@ from patterns.errors import DoesNotFit
 from patterns.graph import Block, Graph, Node
 from patterns.kind import has
 from patterns.online import why_not_split
+from patterns.order import waits_for
 from patterns.plan import Refusal
 
 
@@ -44,11 +46,13 @@ class Group:
 class Edges:
     """Who makes and who reads what in a block, and where each node is in it.
 
-    elsewhere: tensors that are needed outside the block, or by its next execution, or that are states.
+    elsewhere: tensors that are needed outside the block, or by its next execution, or that are states. over: for each
+    node those that write over a state which it reads as it was, and so come after it.
     """
 
     block: Block
     elsewhere: frozenset[str]
+    over: Mapping[str, tuple[str, ...]]
 
     @cached_property
     def position(self) -> Mapping[str, int]:
@@ -172,12 +176,22 @@ class Grouping:
         return next((reason for reason in reasons if reason), "")
 
     def misfit(self, group: Group) -> str:
-        """Why the working set of a group's smallest tile does not fit, '' if it does."""
-        if all(has(node, "elementwise") for node in group.nodes):
-            return ""  # one element of each operand
+        """Why a group's smallest tile does not fit, or its tiles get in each other's way; '' if they do not."""
+        raced = self._raced(group)
+        if raced or all(has(node, "elementwise") for node in group.nodes):
+            return raced  # one element of each operand
         spaces = spaces_of(self.graph, group.nodes, group.inside, group.online)
         short = next(filter(None, (why_no_tile(space, self.ask.machine) for space in spaces)), "")
         return short or (_why_not_online(spaces, self.ask.machine) if group.online else "")
+
+    def _raced(self, group: Group) -> str:
+        """Which node writes over what another reads beside it, in tiles that know nothing of each other."""
+        for part in connected(group.nodes) if any(name in self.edges.over for name in group.names) else ():
+            beside = set(group.names).difference(node.name for node in part)
+            for node in part:
+                for other in beside.intersection(self.edges.over.get(node.name, ())):
+                    return f"{other} writes over what {node.name} reads beside it"
+        return ""
 
     def way_back(self, group: Group) -> tuple[str, ...]:
         """A path of nodes that leaves the group and enters it again, () if there is none. Other groups are one step."""
@@ -208,10 +222,10 @@ class Grouping:
         return reach
 
     def _after(self, name: str, inside: Collection[str]) -> Iterator[str]:
-        """Nodes that read what a node makes; from inside the group only those outside."""
+        """Nodes that read what a node makes or write over what it reads; from inside the group only those outside."""
         node = self.nodes[self.edges.position[name]]
-        readers = self.edges.readers.get(node.writes, ())
-        return (reader for reader in readers if name not in inside or reader not in inside)
+        after = (*self.edges.readers.get(node.writes, ()), *self.edges.over.get(name, ()))
+        return (other for other in after if name not in inside or other not in inside)
 
     def _together(self, name: str, came_from: dict[str, str]) -> list[str]:
         """The node and the others of its kernel: who enters a kernel can leave by any of its results."""
@@ -231,8 +245,20 @@ def separate(graph: Graph, block: Block, ask: Ask) -> Grouping:
     others = {name for other in graph.blocks if other is not block for node in other.nodes for name in node.reads}
     carried = {result for other in graph.blocks for _, result in other.carried}
     shared = {tensor.name for tensor in graph.tensors if tensor.shares}
-    edges = Edges(block, frozenset(others | carried | shared | graph.results))
+    edges = Edges(block, frozenset(others | carried | shared | graph.results), _over(graph, block))
     return Grouping(graph, ask, edges, {n.name: Group((n,), "one node", (), edges.inside((n,))) for n in block.nodes})
+
+
+def _over(graph: Graph, block: Block) -> dict[str, tuple[str, ...]]:
+    """For each node those that write over a state which it reads, and that do not read what it makes."""
+    found: dict[str, tuple[str, ...]] = {}
+    made = {node.name: node.writes for node in block.nodes}
+    reads = {node.name: node.reads for node in block.nodes}
+    for name, before in waits_for(graph, block.nodes).items():
+        for other in before:
+            if made[other] not in reads[name]:
+                found[other] = (*found.get(other, ()), name)
+    return found
 
 
 def _why_not_online(spaces: tuple[Space, ...], machine: Machine) -> str:

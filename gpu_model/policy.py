@@ -53,5 +53,8 @@ def ordered(grouping: Grouping) -> tuple[Group, ...]:
     for name, group in by_name.items():
         makers = (grouping.maker(read) for node in group.nodes for read in node.reads)
         needs[name] = [maker.names[0] for maker in makers if maker is not None and maker is not group]
+    for reader, overs in grouping.edges.over.items():
+        for other in overs:
+            needs[grouping.of[other].names[0]].append(grouping.of[reader].names[0])
     order, _ = in_order(needs)
     return tuple(by_name[name] for name in order)

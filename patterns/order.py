@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from patterns.graph import Graph, Node
+
 # A long ring with many chords has more cycles than memory.
 _MOST_CYCLES = 10
 _SHOWN_NAMES = 12
@@ -39,6 +41,24 @@ def _visit(start: str, needs: Needs, done: dict[str, bool], cycles: list[tuple[s
         else:
             del open_names[name]
             done[name] = True
+
+
+def waits_for(graph: Graph, nodes: Sequence[Node]) -> dict[str, frozenset[str]]:
+    """The nodes that each must come after: those that make what it reads, and that read what it writes over."""
+    makers: dict[str, str] = {}
+    readers: dict[str, set[str]] = {}
+    found = {}
+    for node in nodes:
+        before = {makers[read] for read in node.reads if read in makers}
+        over = graph.tensor_named[node.writes].shares
+        if over:
+            before |= readers.get(over, set())
+            readers[over] = set()
+        for read in node.reads:
+            readers.setdefault(graph.tensor_named[read].shares or read, set()).add(node.name)
+        makers[node.writes] = node.name
+        found[node.name] = frozenset(before - {node.name})
+    return found
 
 
 def chain_text(cycle: Sequence[str]) -> str:

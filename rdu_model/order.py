@@ -8,6 +8,7 @@ from heapq import heappop, heappush
 
 from patterns.count import tensor_bytes
 from patterns.graph import Graph, Node
+from patterns.order import waits_for
 
 
 @dataclass(frozen=True)
@@ -37,24 +38,6 @@ def _line(graph: Graph, nodes: tuple[Node, ...]) -> Line:
             ending[last[node.writes]] = ending.get(last[node.writes], 0) + size
         alive -= ending.get(at, 0)
     return Line(nodes, tuple(crossing))
-
-
-def waits_for(graph: Graph, nodes: Sequence[Node]) -> dict[str, frozenset[str]]:
-    """The nodes that each must come after: those that make what it reads, and that read what it writes over."""
-    makers: dict[str, str] = {}
-    readers: dict[str, set[str]] = {}
-    found = {}
-    for node in nodes:
-        before = {makers[read] for read in node.reads if read in makers}
-        over = graph.tensor_named[node.writes].shares
-        if over:
-            before |= readers.get(over, set())
-            readers[over] = set()
-        for read in node.reads:
-            readers.setdefault(graph.tensor_named[read].shares or read, set()).add(node.name)
-        makers[node.writes] = node.name
-        found[node.name] = frozenset(before - {node.name})
-    return found
 
 
 def _few_alive(graph: Graph, nodes: Sequence[Node]) -> tuple[Node, ...]:

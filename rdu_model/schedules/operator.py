@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 from patterns.graph import Block, Graph, Node
 from patterns.kind import Trait, has
+from patterns.order import waits_for
 from rdu_model.orchestrate import Intended
-from rdu_model.order import waits_for
 
 RANK = 1
 ALONE: tuple[Trait, ...] = ("contracts", "indexes", "communicates")

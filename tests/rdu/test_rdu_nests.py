@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from patterns.order import waits_for
 from patterns.read import parse_graph
 from rdu_model.ask import ask
 from rdu_model.nests import STYLES, Nest, nest, runs
-from rdu_model.order import waits_for
 from tests.random_graphs import random_graph
 
 # The old rows are read by a reduce; `fresh` ones are written over some of them.
