@@ -1,4 +1,7 @@
-"""From what a file says to a Graph: names are found, shapes follow, mistakes are collected with their places."""
+"""From what a file says to a Graph: names are found, shapes follow, mistakes are collected with their places.
+
+Blocks run in the order of the file. In a block, a node may stand before the one whose result it reads.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,7 @@ def assembled(spec: GraphSpec, document: Document, sizes: Mapping[str, int], mis
 
 @dataclass
 class _Assembly:
-    """What is known so far, from the top of the file.
+    """What is known so far, from the top of the file, in each block in the order of the data.
 
     tensors: every tensor with a shape. readable: names that a node may read now; new: those of this block.
     broken: names whose shape is unknown because of a mistake that was told already.
@@ -110,10 +113,11 @@ class _Assembly:
         self.new = set()
         self.declare(path, spec.tensors, name)
         count = self.count((*path, "count"), spec)
-        cycles = _cycles(spec)
+        order, cycles = _order(spec)
+        self.refuse_cycles((*path, "nodes"), spec, cycles)
         nodes = []
-        for node_name, node_spec in spec.nodes.items():
-            node = self.node((*path, "nodes", node_name), name, node_of(node_name, node_spec), cycles)
+        for node_name in order:
+            node = self.node((*path, "nodes", node_name), name, node_of(node_name, spec.nodes[node_name]), cycles)
             if node is not None:
                 nodes.append(node)
         for inside, result in spec.carried.items():
@@ -180,6 +184,13 @@ class _Assembly:
             return False
         return True
 
+    def refuse_cycles(self, path: Path, spec: BlockSpec, cycles: Mapping[str, tuple[str, ...]]) -> None:
+        """Say of every cycle which nodes are on it, at the first one's read of the last one's result."""
+        for ring in dict.fromkeys(cycles.values()):
+            reads, read = spec.nodes[ring[0]].reads, spec.nodes[ring[-1]].writes or ring[-1]
+            if read not in self.readable:
+                self.refuse((*path, ring[0], "reads", reads.index(read)), f"a cycle: {chain_text(ring)}")
+
     def unreadable(self, path: Path, block: str, node: Node, read: str, cycles: Mapping[str, tuple[str, ...]]) -> None:
         """Say why a node cannot read a tensor here."""
         if read in self.broken:
@@ -199,14 +210,9 @@ class _Assembly:
                 path,
                 f"tensor {read!r} is written in the repeated block {where!r}; what is read after it must be carried",
             )
-        elif node.name in cycles and writer in cycles[node.name]:
-            if node.name == cycles[node.name][0]:
-                self.refuse(path, f"a cycle: {chain_text(cycles[node.name])}")
-        else:
-            place = f"by node {writer!r}" if where == block else f"in block {where!r}"
-            self.refuse(
-                path, f"tensor {read!r} is written below, {place}; files are read from top to bottom: move it up"
-            )
+        elif writer not in cycles.get(node.name, ()):
+            what = f"tensor {read!r} is written below, in block {where!r}; blocks run from top to bottom: move it up"
+            self.refuse(path, what)
 
     def shaped(self, path: Path, block: str, node: Node) -> Node | None:
         """The node and its tensor as its kind infers them; None after a mistake."""
@@ -256,15 +262,19 @@ def _shape(tensor: Tensor) -> str:
     return f"{tensor.dtype} [{', '.join(tensor.dims)}]"
 
 
-def _cycles(spec: BlockSpec) -> dict[str, tuple[str, ...]]:
-    """The cycle that each node of a block is on, in the direction of the data, first node of the file first."""
-    writers = {node.writes or name: name for name, node in spec.nodes.items()}
+def _order(spec: BlockSpec) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:
+    """The nodes of a block, writers before readers and else as in the file; and the cycle that each node is on.
+
+    A cycle is in the direction of the data, first node of the file first.
+    """
+    writers = {node.writes or name: name for name, node in reversed(spec.nodes.items())}
     needs = {name: [writers[read] for read in node.reads if read in writers] for name, node in spec.nodes.items()}
     position = {name: number for number, name in enumerate(spec.nodes)}
+    order, cycles = in_order(needs)
     found = {}
-    for cycle in in_order(needs)[1]:
+    for cycle in cycles:
         forward = cycle[::-1]
         first = forward.index(min(forward, key=position.__getitem__))
         ring = (*forward[first:], *forward[:first])
         found.update(dict.fromkeys(ring, ring))
-    return found
+    return order, found

@@ -238,3 +238,27 @@ def test_the_llama_graph_reads_with_what_people_set(phase: dict[str, str]) -> No
     assert graph.block_named["decoder"].count == int(phase.get("layers", 32))
     reduced = [node.name for _, node in graph.nodes() if node.kind == "all_reduce"]
     assert bool(reduced) == ("tensor_parallel" in phase)
+
+
+def test_nodes_may_stand_in_any_order() -> None:
+    lines = SOFTMAX.splitlines(keepends=True)
+    e, s, y = lines[-3:]
+    for nodes in ((y, s, e), (s, y, e), (y, e, s)):
+        assert parse_graph("".join([*lines[:-3], *nodes])) == parse_graph(SOFTMAX)
+
+
+def test_nodes_that_need_not_move_stay_where_they_are() -> None:
+    graph = parse_graph(
+        """
+name: two_chains
+extents: {rows: 8}
+tensors:
+  x: {dims: [rows], dtype: bf16, role: input}
+nodes:
+  b: {kind: map, fn: neg, reads: [a]}
+  c: {kind: map, fn: neg, reads: [x]}
+  a: {kind: map, fn: neg, reads: [x]}
+  d: {kind: map, fn: neg, reads: [b]}
+"""
+    )
+    assert [node.name for _, node in graph.nodes()] == ["a", "b", "c", "d"]
