@@ -18,7 +18,7 @@ from gpu_model.tile import POINTS, targets_of
 from gpu_model.traffic import Moved, parts_stay
 from gpu_model.work import Choice, Work
 from patterns.axes import points
-from patterns.dtypes import dtype_bytes
+from patterns.dtypes import bytes_of
 
 # Share of the SMs from which on FlashAttention-3 does not split (its heuristic for the number of splits).
 NEARLY_ALL = 0.8
@@ -102,7 +102,7 @@ def _combine(split: Chosen, tile: int, machine: Machine) -> Combine | None:
     tile = min(tile, results)
     tiles = -(-results // tile)
     part_bytes = (tile + cut.rescaling_values * -(-tile // row)) * PARTIAL_BYTES
-    out_bytes = tile * dtype_bytes(cut.space.graph.tensor_named[cut.space.writes[-1].tensor].dtype)
+    out_bytes = bytes_of(tile, cut.space.writes[-1].dtype)
     step = Amounts(vector_ops=tile)
     read = 0 if parts_stay(cut, machine) else 1
     work = Work(

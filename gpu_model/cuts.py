@@ -14,7 +14,7 @@ from gpu_model.smem_layout import USUAL, conflict_ways
 from gpu_model.space import Access, Space, steps_of, tile_sizes
 from patterns.axes import points
 from patterns.count import node_demand, node_dims, storage_of
-from patterns.dtypes import dtype_bytes
+from patterns.dtypes import bytes_of
 from patterns.graph import Node
 from patterns.plan import Tile
 
@@ -232,11 +232,11 @@ def mma_of(cut: Cut, product: Product, machine: Machine, layout: str = USUAL) ->
 
 def row_bytes(cut: Cut, product: Product) -> int:
     """Bytes of a row of an operand in one step: its points along K."""
-    return points(product.inner, cut.sizes) * dtype_bytes(product.dtype)
+    return bytes_of(points(product.inner, cut.sizes), product.dtype)
 
 
 def _conversions(cut: Cut) -> int:
     """Accumulators that become elements of results: one vector op each."""
     if not cut.space.products:
         return 0
-    return sum(access.num_bytes(cut.sizes) // access.element_bytes for access in cut.space.writes)
+    return sum(access.elements(cut.sizes) for access in cut.space.writes)

@@ -1,7 +1,9 @@
 """What a machine's tensor cores do with operands of a type that they do not multiply.
 
 The kernel is priced all the same: a bf16 product on a V100 as the fp16 product that people run there instead, at the
-same bytes; an fp8 product on an A100 as one of 16-bit operands, at fp8's bytes. The plan says so.
+same bytes; an fp8 product on an A100 as one of 16-bit operands, at fp8's bytes; int4 as int8, into which it is
+unpacked, and fp4 as fp8. Operands of two types are multiplied in one of them (see dtypes.multiplied_dtype), as int4
+weights are beside bf16 activations. What is converted costs a vector op each. The plan says so.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from collections.abc import Iterator
 from gpu_model.machine import Machine
 from gpu_model.plausible import FEATURES
 from gpu_model.product import product_of
+from patterns.dtypes import is_converted
 from patterns.graph import Graph
 from patterns.kind import has
 
@@ -19,7 +22,11 @@ INSTEAD = "fp16"
 
 
 def converted(graph: Graph, machine: Machine) -> Iterator[str]:
-    """A warning for each type of a graph's products that the machine lacks."""
-    used = {product_of(graph, node).dtype for _, node in graph.nodes() if has(node, "contracts")}
-    for dtype in sorted(used & set(FEATURES) - set(machine.features)):
+    """A warning for each type of a graph's products that the machine lacks, and for each that it is converted from."""
+    products = [(node, product_of(graph, node).dtype) for _, node in graph.nodes() if has(node, "contracts")]
+    for dtype in sorted({dtype for _, dtype in products} & set(FEATURES) - set(machine.features)):
         yield f"{machine.name} does not multiply {dtype}: its products are priced at the rate of {INSTEAD}"
+    operands = {(graph.tensor_named[name].dtype, dtype) for node, dtype in products for name in node.reads[:2]}
+    for own, dtype in sorted(operands):
+        if is_converted(own, dtype):
+            yield f"operands of {own} are converted to be multiplied as {dtype}"

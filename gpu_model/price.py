@@ -10,7 +10,7 @@ from math import ceil
 from gpu_model.loader import loader_named
 from gpu_model.machine import Machine
 from gpu_model.work import Path
-from patterns.dtypes import dtype_bytes
+from patterns.dtypes import bytes_of, elements_in
 
 KIB = 1024
 
@@ -43,8 +43,7 @@ def mma(machine: Machine, rows: int, columns: int, inner: int, dtype: str, count
 
 
 def _mma(machine: Machine, rows: int, columns: int, inner: int, dtype: str, count: int, conflicts: int) -> Mma:
-    size = dtype_bytes(dtype)
-    k = max(1, machine.mma_inner_bytes // size)
+    k = max(1, elements_in(machine.mma_inner_bytes, dtype))
     depth, blocks = -(-inner // k), -(-rows // machine.mma_rows)
     padded = -(-columns // machine.mma_columns) * machine.mma_columns
     wide, rest = divmod(padded, machine.mma_most_columns)
@@ -53,7 +52,7 @@ def _mma(machine: Machine, rows: int, columns: int, inner: int, dtype: str, coun
         per_block += _instruction_cycles(machine, rest, k, dtype, conflicts)
     flops = 2 * blocks * machine.mma_rows * padded * depth * k
     computing = per_block * (blocks * depth)
-    reading = _warp_reading_cycles(machine, blocks * machine.mma_rows, padded, depth * k * size) * conflicts
+    reading = _warp_reading_cycles(machine, blocks * machine.mma_rows, padded, bytes_of(depth * k, dtype)) * conflicts
     return Mma(ceil(max(computing, reading) * count), flops * count, blocks * count)
 
 
@@ -70,7 +69,7 @@ def _instruction_cycles(machine: Machine, columns: int, inner: int, dtype: str, 
     """One instruction: its FLOPs at the tensor core's rate, or its operands out of shared memory."""
     rate = machine.flops_per_cycle.get(dtype, machine.tf32_flops_per_cycle)
     computing = 2 * machine.mma_rows * columns * inner
-    reading = (machine.mma_rows + columns) * inner * dtype_bytes(dtype) * machine.smem_cycles_per_kib * conflicts
+    reading = bytes_of((machine.mma_rows + columns) * inner, dtype) * machine.smem_cycles_per_kib * conflicts
     return Fraction(computing, rate) if computing * KIB >= reading * rate else Fraction(reading, KIB)
 
 

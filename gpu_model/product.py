@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from patterns.dtypes import dtype_bytes
+from patterns.dtypes import multiplied_dtype
 from patterns.graph import Graph, Node
 
 
@@ -21,7 +21,7 @@ class Product:
 
 
 def product_of(graph: Graph, node: Node) -> Product:
-    """The dims of an mm. Of operands of two types, the wider is what the tensor core multiplies."""
+    """The dims of an mm, and the type that the tensor core multiplies: that of whole bytes for its operands."""
     left, right = (graph.tensor_named[name] for name in node.reads[:2])
     out = graph.tensor_named[node.writes].dims
     return Product(
@@ -30,5 +30,5 @@ def product_of(graph: Graph, node: Node) -> Product:
         rows=tuple(dim for dim in out if dim in left.dims and dim not in right.dims),
         columns=tuple(dim for dim in out if dim in right.dims and dim not in left.dims),
         inner=node.over,
-        dtype=max(left.dtype, right.dtype, key=dtype_bytes),
+        dtype=multiplied_dtype(left.dtype, right.dtype),
     )

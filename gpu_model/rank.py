@@ -18,7 +18,7 @@ from gpu_model.schedule import adds_up
 from gpu_model.space import Space
 from gpu_model.tile import Targets
 from patterns.axes import points
-from patterns.dtypes import dtype_bytes
+from patterns.dtypes import bytes_of, dtype_bits, elements_in
 
 MOST_PRICED = 5
 MOST_WAVES = 4
@@ -35,7 +35,7 @@ class _Shape:
     columns: int
     inner: int
     dtype: str
-    out_bytes: int
+    out_dtype: str
 
     @property
     def results(self) -> int:
@@ -71,7 +71,7 @@ class _Tile:
 def best_aims(asked: Asked, aims: Iterable[Targets], machine: Machine, gap_cycles: int) -> tuple[Targets, ...]:
     """Of these aims, and of theirs with K split, the few with the least bounds; gap_cycles: before one more kernel."""
     shapes = tuple(_shape(space, space.matrix) for space in asked.spaces if space.matrix)
-    hbm_bytes = sum(asked.once.values()) + sum(shape.results * shape.out_bytes for shape in shapes)
+    hbm_bytes = sum(asked.once.values()) + sum(bytes_of(shape.results, shape.out_dtype) for shape in shapes)
     splits = _splits(asked)
     found: dict[tuple[_Tile, ...], tuple[int, Targets]] = {}
     for targets in aims:
@@ -108,15 +108,15 @@ def _shape(space: Space, product: Product) -> _Shape:
     batch, rows, columns, inner = (
         points(dims, space.sizes) for dims in (product.batch, product.rows, product.columns, product.inner)
     )
-    return _Shape(batch, rows, columns, inner, product.dtype, max(write.element_bytes for write in space.writes))
+    widest = max((write.dtype for write in space.writes), key=dtype_bits)
+    return _Shape(batch, rows, columns, inner, product.dtype, widest)
 
 
 def _tile(shape: _Shape, targets: Targets, machine: Machine) -> _Tile:
     rows, columns = min(targets.rows or shape.rows, shape.rows), min(targets.columns or shape.columns, shape.columns)
-    size = dtype_bytes(shape.dtype)
-    inner = min(targets.inner or max(1, machine.tile_k_bytes // size), shape.inner)
-    num_bytes = (rows + columns) * inner * size
-    out_bytes = rows * columns * shape.out_bytes
+    inner = min(targets.inner or max(1, elements_in(machine.tile_k_bytes, shape.dtype)), shape.inner)
+    num_bytes = bytes_of((rows + columns) * inner, shape.dtype)
+    out_bytes = bytes_of(rows * columns, shape.out_dtype)
     tiles = shape.batch * -(-shape.rows // rows) * -(-shape.columns // columns)
     step = _step_cycles(shape, (rows, columns, inner), num_bytes, machine)
     finish = -(-rows * columns // machine.vector_ops_per_cycle) - -out_bytes // machine.store_bytes_per_cycle

@@ -10,8 +10,8 @@ from math import prod
 from gpu_model.connected import connected
 from gpu_model.product import Product, product_of
 from patterns.axes import points, union, without
-from patterns.count import node_dims, storage_of
-from patterns.dtypes import dtype_bytes
+from patterns.count import node_dims, storage_of, tensor_bytes
+from patterns.dtypes import bytes_of
 from patterns.graph import Graph, Node
 from patterns.kind import has, kind_of
 from patterns.plan import Tile
@@ -29,12 +29,16 @@ class Access:
 
     tensor: str
     dims: tuple[str, ...]
-    element_bytes: int
+    dtype: str
     times: int = 1
 
     def num_bytes(self, sizes: Sizes) -> int:
         """Bytes with these extents."""
-        return points(self.dims, sizes) * self.element_bytes * self.times
+        return bytes_of(self.elements(sizes), self.dtype)
+
+    def elements(self, sizes: Sizes) -> int:
+        """Elements with these extents."""
+        return points(self.dims, sizes) * self.times
 
     def distinct(self, loops: Iterable[Tile], sizes: Sizes) -> int:
         """How many different tiles of the tensor the loops pass over."""
@@ -170,7 +174,7 @@ def whole_reads(spaces: Iterable[Space]) -> dict[str, int]:
             own = access.dims == space.graph.tensor_named[access.tensor].dims
             of_tensor[access.dims] = access if before is None or own else _together(before, access)
     graph = next(iter(spaces)).graph
-    return {name: min(_whole_bytes(graph, name), _sum_bytes(graph, of.values())) for name, of in taken.items()}
+    return {name: min(tensor_bytes(graph, name), _sum_bytes(graph, of.values())) for name, of in taken.items()}
 
 
 def _together(left: Access, right: Access) -> Access:
@@ -179,10 +183,6 @@ def _together(left: Access, right: Access) -> Access:
 
 def _sum_bytes(graph: Graph, accesses: Iterable[Access]) -> int:
     return sum(access.num_bytes(graph.sizes) for access in accesses)
-
-
-def _whole_bytes(graph: Graph, name: str) -> int:
-    return graph.elements(name) * _size(graph, name)
 
 
 def whole_writes(spaces: Iterable[Space]) -> int:
@@ -258,13 +258,14 @@ def _accesses(graph: Graph, nodes: Sequence[Node], made: Collection[str]) -> lis
             before = found.get((storage, dims))
             times = 1 if before is None or dims == graph.tensor_named[storage].dims else before.times + 1
             if elements:
-                found[storage, dims] = Access(storage, dims, _size(graph, name), times)
+                found[storage, dims] = Access(storage, dims, graph.tensor_named[name].dtype, times)
     return list(found.values())
 
 
 def _written(graph: Graph, node: Node) -> Access:
     _, elements = kind_of(node).touched(node, graph, graph.sizes)
-    return Access(storage_of(graph, node.writes), _dims(graph, node, node.writes, elements), _size(graph, node.writes))
+    dtype = graph.tensor_named[node.writes].dtype
+    return Access(storage_of(graph, node.writes), _dims(graph, node, node.writes, elements), dtype)
 
 
 def _dims(graph: Graph, node: Node, name: str, elements: int) -> tuple[str, ...]:
@@ -280,7 +281,3 @@ def _dims(graph: Graph, node: Node, name: str, elements: int) -> tuple[str, ...]
         return result if name == node.reads[0] else own
     order = (result, own) if has(node, "moves") else (own, result)
     return next((dims for dims in order if points(dims, graph.sizes) == elements), own)
-
-
-def _size(graph: Graph, name: str) -> int:
-    return dtype_bytes(graph.tensor_named[name].dtype)

@@ -12,7 +12,7 @@ from gpu_model.cuts import Cut, Priced, price_cut
 from gpu_model.machine import Machine
 from gpu_model.smallest import row_clusters
 from gpu_model.space import Space, cut, steps_of
-from patterns.dtypes import dtype_bytes
+from patterns.dtypes import elements_in
 from patterns.plan import Tile
 
 # Extents that are tried beside the machine's for matrix tiles: of an online kernel rows, in those of as many
@@ -86,7 +86,7 @@ def _cut(space: Space, targets: Targets, machine: Machine, by_rows: bool) -> Cut
     rows = tuple(dim for dim in space.free if dim in sides)
     columns = tuple(dim for dim in space.free if dim in last.columns and dim not in rows)
     others = tuple(dim for dim in space.free if dim not in rows and dim not in columns)
-    inner = targets.inner or max(1, machine.tile_k_bytes // dtype_bytes(first.dtype))
+    inner = targets.inner or max(1, elements_in(machine.tile_k_bytes, first.dtype))
     high, wide = (space.whole_of(dims) for dims in (sides, last.columns))
     loops = (
         *(Tile(dim, 1) for dim in others if space.sizes[dim] > 1),

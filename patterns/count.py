@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from patterns.axes import points, union
-from patterns.dtypes import dtype_bytes
+from patterns.dtypes import bytes_of
 from patterns.graph import Block, Graph, Node, Tensor
 from patterns.kind import Demand, has, kind_of
 
@@ -73,7 +73,7 @@ def node_dims(graph: Graph, node: Node) -> tuple[str, ...]:
 def tensor_bytes(graph: Graph, name: str, sizes: Mapping[str, int] | None = None) -> int:
     """Bytes of one copy of a tensor, or of a tile of it: `sizes` replaces extents."""
     tensor = graph.tensor_named[name]
-    return points(tensor.dims, _sizes(graph, sizes)) * dtype_bytes(tensor.dtype)
+    return bytes_of(points(tensor.dims, _sizes(graph, sizes)), tensor.dtype)
 
 
 def _sizes(graph: Graph, sizes: Mapping[str, int] | None) -> Mapping[str, int]:
@@ -204,7 +204,14 @@ def _by_storage(graph: Graph, parts: Mapping[_Part, int], sizes: Mapping[str, in
     for (name, _), count in parts.items():
         whole = points(graph.tensor_named[name].dims, sizes) * (graph.copies(name) if copies else 1)
         elements[name] = min(elements.get(name, 0) + count, whole)
-    return {name: count * dtype_bytes(graph.tensor_named[name].dtype) for name, count in elements.items()}
+    return {name: _packed_bytes(graph.tensor_named[name], count, sizes) for name, count in elements.items()}
+
+
+def _packed_bytes(tensor: Tensor, elements: int, sizes: Mapping[str, int]) -> int:
+    """Bytes of elements of one copy of a tensor after the other: those of each lie together."""
+    one = points(tensor.dims, sizes)
+    copies, rest = divmod(elements, one)
+    return copies * bytes_of(one, tensor.dtype) + bytes_of(rest, tensor.dtype)
 
 
 @dataclass(frozen=True)

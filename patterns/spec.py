@@ -27,7 +27,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from patterns.arithmetic import FUNCTIONS
-from patterns.dtypes import DTYPE_BYTES
+from patterns.dtypes import DTYPE_BITS
 from patterns.errors import did_you_mean
 from patterns.graph import Node
 from patterns.yaml_tree import Path
@@ -44,8 +44,8 @@ def _extent(value: object) -> int | str:
 
 
 def _known_dtype(name: str) -> str:
-    if name not in DTYPE_BYTES:
-        raise ValueError(f"unknown dtype {name!r}{did_you_mean(name, DTYPE_BYTES)}; there is: {', '.join(DTYPE_BYTES)}")
+    if name not in DTYPE_BITS:
+        raise ValueError(f"unknown dtype {name!r}{did_you_mean(name, DTYPE_BITS)}; there is: {', '.join(DTYPE_BITS)}")
     return name
 
 

@@ -8,7 +8,7 @@ from typing import Literal
 
 from patterns.axes import points, union
 from patterns.count import node_dims
-from patterns.dtypes import dtype_bytes
+from patterns.dtypes import bytes_of
 from patterns.graph import Graph, Node, Tensor
 from patterns.kind import Demand, Kind, kind_of
 from patterns.pipeline.program import UnitClass
@@ -35,8 +35,8 @@ class Asked:
     unit_class: UnitClass
     out_dims: tuple[str, ...]
     read_dims: tuple[tuple[str, ...], ...]
-    read_bytes: tuple[int, ...]
-    out_bytes: int
+    read_dtypes: tuple[str, ...]
+    out_dtype: str
     moves: bool
     indexes: bool
     copies: bool
@@ -58,7 +58,7 @@ class Asked:
     def touched(self, sizes: Mapping[str, int]) -> tuple[tuple[int, ...], int]:
         """Bytes touched: of each read, in order, and of the result."""
         reads, out = self.kind.touched(self.node, self.graph, sizes)
-        return tuple(n * size for n, size in zip(reads, self.read_bytes, strict=True)), out * self.out_bytes
+        return tuple(map(bytes_of, reads, self.read_dtypes)), bytes_of(out, self.out_dtype)
 
     def brought(self, number: int, sizes: Mapping[str, int], by_rows: bool) -> int:
         """Bytes that a stream brings for a read: what is touched, or a whole table if its rows are not looked up first.
@@ -68,7 +68,7 @@ class Asked:
         if number or by_rows or not self.indexes or self.copies:
             return self.touched(sizes)[0][number]
         table = {**sizes, self.node.along: self.graph.sizes[self.node.along]}
-        return points(self.read_dims[0], table) * self.read_bytes[0]
+        return bytes_of(points(self.read_dims[0], table), self.read_dtypes[0])
 
     def takes_part(self, number: int) -> bool:
         """Whether the node takes a part of what it reads there: a slice, or rows that it looks up, however many."""
@@ -97,8 +97,8 @@ def ask(graph: Graph, node: Node) -> Asked:
         unit_class=_unit_class(graph, node, kind),
         out_dims=out.dims,
         read_dims=tuple(tensor.dims for tensor in tensors),
-        read_bytes=tuple(dtype_bytes(tensor.dtype) for tensor in tensors),
-        out_bytes=dtype_bytes(out.dtype),
+        read_dtypes=tuple(tensor.dtype for tensor in tensors),
+        out_dtype=out.dtype,
         moves="moves" in kind.TRAITS,
         indexes="indexes" in kind.TRAITS,
         copies="updates" in kind.TRAITS and not out.shares,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from pydantic import ValidationError
 
-from patterns.dtypes import dtype_bytes, result_dtype
+from patterns.dtypes import dtype_bits, result_dtype
 from patterns.errors import UnknownName, UserError
 from patterns.graph import Argument, Block, Graph, Node, Role, Tensor
 from patterns.kind import Kind, WrongShape, has, kind_named
@@ -51,7 +51,7 @@ class Draft:
         names = names_of(f"region {name}: dims", dims)
         if name in self.tensors:
             raise UserError(f"region {name} is declared twice")
-        dtype_bytes(text(f"region {name}: dtype", dtype))
+        dtype_bits(text(f"region {name}: dtype", dtype))
         self.dims(f"region {name}", dict(zip(names, extents_of(f"region {name}", shape, names), strict=True)))
         self.tensors[name] = Tensor(name, names, dtype, role, block)
         return self.tensors[name]
@@ -94,7 +94,7 @@ class Draft:
         node = kind.infer(node, operands, declared, self.extents)
         made = kind.output(node, operands, declared)
         if wanted.dtype:
-            dtype_bytes(wanted.dtype)
+            dtype_bits(wanted.dtype)
             made = kind.output(node, operands, replace(made, dtype=wanted.dtype))
         return node, made
 

@@ -13,7 +13,7 @@ from experiments.families.all_reduce import predicted_us
 from experiments.validation.published import published
 from experiments.validation.row import Row
 from experiments.validation.tables import Tables
-from patterns.dtypes import dtype_bytes
+from patterns.dtypes import elements_in
 
 PART: Literal[""] = ""
 
@@ -24,7 +24,7 @@ def rows(tables: Tables) -> Sequence[Row]:
         Row(
             id=figure.id,
             machine=figure.text("gpu"),
-            predict=partial(predicted_us, figure.count("bytes") // dtype_bytes("bf16"), figure.count("gpus")),
+            predict=partial(predicted_us, elements_in(figure.count("bytes"), "bf16"), figure.count("gpus")),
             measured=figure.value("us"),
             unit="us",
             source=figure.source,

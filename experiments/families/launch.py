@@ -39,9 +39,9 @@ def kernel_us(bytes_moved: int, launch: str, machine: Machine) -> float:
     """Microseconds of one of REPEATS kernels that read and write the same vector, host and gaps included."""
     from experiments.validation.graphs import scalings
     from gpu_model import lower
-    from patterns.dtypes import dtype_bytes
+    from patterns.dtypes import elements_in
     from patterns.run import run_plan
 
-    graph = scalings(bytes_moved // (2 * dtype_bytes("fp32")), REPEATS)
+    graph = scalings(elements_in(bytes_moved // 2, "fp32"), REPEATS)
     execution = run_plan(lower(graph, machine, policy="pattern", launch=launch), spans=False)
     return execution.schedule.total_cycles / 1e6 / REPEATS

@@ -48,9 +48,9 @@ def gbytes_per_s(op: str, dtype: str, rows: int, columns: int, machine: Machine)
     """
     from experiments.validation.graphs import of_dtype, resized, workload_once
     from experiments.validation.replay import MICROSECOND_PS, replayed_us
-    from patterns.dtypes import dtype_bytes
+    from patterns.dtypes import bytes_of
 
     name, reduced = GRAPHS[op]
     graph = resized(of_dtype(workload_once(name), dtype), {"rows": rows, reduced: columns})
     launch_us = machine.stream_launch_ps / MICROSECOND_PS
-    return 2 * rows * columns * dtype_bytes(dtype) / (launch_us + replayed_us(graph, machine, gaps=False)) / 1e3
+    return 2 * bytes_of(rows * columns, dtype) / (launch_us + replayed_us(graph, machine, gaps=False)) / 1e3

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 from experiments.validation.published import published
 from experiments.validation.row import Row
 from experiments.validation.tables import Tables
-from patterns.dtypes import dtype_bytes
+from patterns.dtypes import elements_in
 
 if TYPE_CHECKING:
     from experiments.validation.samples import AllReduceSample
@@ -45,7 +45,7 @@ def _published() -> list[Row]:
         Row(
             id=figure.id,
             machine=figure.text("gpu"),
-            predict=partial(stream_us, figure.count("bytes") // dtype_bytes("bf16"), figure.count("gpus")),
+            predict=partial(stream_us, elements_in(figure.count("bytes"), "bf16"), figure.count("gpus")),
             measured=figure.value("us"),
             unit="us",
             source=figure.source,

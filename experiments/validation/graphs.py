@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache, lru_cache
 
-from patterns.dtypes import dtype_bytes
+from patterns.dtypes import dtype_bits
 from patterns.graph import Graph
 from patterns.library import workload
 from patterns.needed import function_of
@@ -163,7 +163,7 @@ def of_dtype(graph: Graph, dtype: str) -> Graph:
 
 def of_inputs(graph: Graph, dtype: str) -> Graph:
     """The graph with what it multiplies of one type; a result of 8 bits stays as it was, as kernels leave it."""
-    kept = {tensor.name for tensor in graph.tensors if tensor.role == "output" and dtype_bytes(dtype) == 1}
+    kept = {tensor.name for tensor in graph.tensors if tensor.role == "output" and dtype_bits(dtype) == 8}
     changed = of_dtype(graph, dtype)
     tensors = (old if old.name in kept else new for old, new in zip(graph.tensors, changed.tensors, strict=True))
     return replace(changed, tensors=tuple(tensors))

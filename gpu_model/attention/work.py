@@ -23,7 +23,7 @@ from gpu_model.traffic import Moved
 from gpu_model.work import Use, Wave, Work
 from patterns.axes import points
 from patterns.count import node_demand, node_dims, storage_of
-from patterns.dtypes import dtype_bytes
+from patterns.dtypes import bytes_of
 from patterns.graph import Node
 from patterns.kind import has
 from patterns.needed import Mask, function_of, masks
@@ -116,7 +116,7 @@ class Online:
                 amounts += self._softmax(node)
         # The probabilities become operands; what is summed up so far is multiplied by how far the maximum rose.
         amounts += Amounts(vector_ops=self.scores + self.results, compare_ops=self.scores)
-        amounts += self._permuted()
+        amounts += self._permuted() + self._converted()
         scores = self.product(self.first, self.columns, self._points(self.first.inner))
         values = self.product(self.last, self._points(self.last.columns), self.columns)
         return scores + amounts, values
@@ -126,7 +126,13 @@ class Online:
 
         Each makes a register of four, at the rate of conversions (FlashAttention-3, arXiv 2407.08608, section 3.3).
         """
-        ops = self.scores // 4 if dtype_bytes(self.last.dtype) < self.machine.mma_any_order_bytes else 0
+        ops = self.scores // 4 if bytes_of(1, self.last.dtype) < self.machine.mma_any_order_bytes else 0
+        return Amounts(vector_ops=ops, compare_ops=ops)
+
+    def _converted(self) -> Amounts:
+        """Operands of another type than the products': quantised keys and values."""
+        products = (node for node in self.cut.space.nodes if has(node, "contracts"))
+        ops = sum(node_demand(self.cut.space.graph, node, self.cut.sizes).vector_ops for node in products)
         return Amounts(vector_ops=ops, compare_ops=ops)
 
     def finish(self) -> Amounts:
@@ -205,7 +211,7 @@ def transposed_bytes(cut: Cut, machine: Machine) -> int:
     With tensor memory, instructions read either order.
     """
     space, found = cut.space, set[str]()
-    small = (product for product in space.products if dtype_bytes(product.dtype) < machine.mma_any_order_bytes)
+    small = (product for product in space.products if bytes_of(1, product.dtype) < machine.mma_any_order_bytes)
     for product in () if machine.tmem_columns else small:
         node = next(node for node in space.nodes if node.name == product.node)
         operands = (space.graph.tensor_named[name] for name in node.reads[:2])
@@ -234,7 +240,7 @@ def work_of_online(name: str, priced: Priced, total: Moved, machine: Machine) ->
         finish=uses(priced.finish, machine, sharing),
         latency_cycles=machine.load_latency_cycles,
         accumulators=online.scores + online.results,
-        operand_registers=-(-online.scores * dtype_bytes(online.last.dtype) // 4),
+        operand_registers=-(-bytes_of(online.scores, online.last.dtype) // 4),
         row_blocks=online.row_blocks,
         score_values=online.scores,
         transposed_bytes=transposed_bytes(cut, machine),

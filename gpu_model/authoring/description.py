@@ -31,7 +31,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
-from patterns.dtypes import dtype_bytes
+from patterns.dtypes import bytes_of
 
 WARP_THREADS = 32
 WARPGROUP_WARPS = 4
@@ -48,7 +48,7 @@ class SharedTile:
     @property
     def num_bytes(self) -> int:
         """Its bytes."""
-        return self.rows * self.columns * dtype_bytes(self.dtype)
+        return bytes_of(self.rows * self.columns, self.dtype)
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class RegisterTile:
     @property
     def registers_per_thread(self) -> int:
         """32-bit registers of each thread that it takes, rounded up."""
-        return -(-self.rows * self.columns * dtype_bytes(self.dtype) // (4 * WARP_THREADS))
+        return -(-bytes_of(self.rows * self.columns, self.dtype) // (4 * WARP_THREADS))
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from gpu_model.occupancy.tile_cta import TileCta
 from gpu_model.price import vector_cycles
 from gpu_model.schedule import is_resident, schedule_named
 from gpu_model.work import Use, Wave, Work
-from patterns.dtypes import dtype_bytes
+from patterns.dtypes import bytes_of
 from patterns.pipeline.simulate import simulate
 from patterns.pipeline.warp_states import role_states
 
@@ -57,7 +57,7 @@ def _work(machine: Machine, cta: TileCta, tiles: int) -> Work:
     port = min(Fraction(machine.load_bytes_per_cycle), Fraction(machine.l2_bytes_per_cycle, machine.sm_count))
     results = tile.rows * tile.columns
     load = Use("load", ceil(tile.slot_bytes / port), "load")
-    store = Use("store", -(-results * dtype_bytes(tile.dtype) // machine.store_bytes_per_cycle), "store")
+    store = Use("store", -(-bytes_of(results, tile.dtype) // machine.store_bytes_per_cycle), "store")
     return Work(
         "the tile",
         (Wave(tiles, load, store),),

@@ -24,7 +24,7 @@ from gpu_model.schedule import Schedule, check_schedule, schedule_named, slots_k
 from gpu_model.smem_layout import USUAL as USUAL_LAYOUT
 from gpu_model.smem_layout import conflict_ways, padding_bytes
 from gpu_model.work import Choice, CtaDemand, Work
-from patterns.dtypes import dtype_bytes
+from patterns.dtypes import bytes_of
 from patterns.errors import UserError
 
 # What is taken where no schedule is named: the first whose feature the machine has.
@@ -55,7 +55,7 @@ class Tile:
     @property
     def row_bytes(self) -> int:
         """A row of an operand in one step."""
-        return self.inner * dtype_bytes(self.dtype)
+        return bytes_of(self.inner, self.dtype)
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ def _task(cut: Cut, node: Node, machine: Machine) -> Task:
     made = {other.writes: other.name for other in cut.space.nodes}
     loaded = {access.tensor: access for access in cut.space.reads}
     fixed = tuple(
-        (access.tensor, -(-access.num_bytes(cut.sizes) // access.element_bytes // WARP))
+        (access.tensor, -(-access.elements(cut.sizes) // WARP))
         for name in dict.fromkeys(node.reads)
         if (access := loaded.get(name)) is not None and not _moving(cut, access.dims)
     )

@@ -14,7 +14,7 @@ from operator import add
 from typing import TYPE_CHECKING
 
 from patterns.axes import aligned, points
-from patterns.dtypes import dtype_bytes
+from patterns.dtypes import bytes_of
 from patterns.graph import Graph, Node, Tensor
 from patterns.kind import Demand, Operand, Trait, WrongShape
 from patterns.shape import kept, need_extent, need_reads
@@ -53,7 +53,7 @@ def demand(node: Node, graph: Graph, sizes: Mapping[str, int]) -> Demand:
     if graph.sizes[node.along] == 1:
         return Demand()
     tensor = graph.tensor_named[node.writes]
-    return Demand(network_bytes=points(tensor.dims, sizes) * dtype_bytes(tensor.dtype))
+    return Demand(network_bytes=bytes_of(points(tensor.dims, sizes), tensor.dtype))
 
 
 def touched(node: Node, graph: Graph, sizes: Mapping[str, int]) -> tuple[tuple[int, ...], int]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from pydantic import field_validator
 
 from patterns.axes import aligned, points
-from patterns.dtypes import dtype_bytes
+from patterns.dtypes import dtype_bits
 from patterns.errors import UnknownName
 from patterns.functions import function
 from patterns.graph import Graph, Node, Tensor
@@ -66,7 +66,7 @@ def infer(node: Node, operands: Sequence[Tensor], declared: Tensor | None, sizes
 
 def _known_dtype(node: Node) -> None:
     try:
-        dtype_bytes(str(node.argument("dtype", "")))
+        dtype_bits(str(node.argument("dtype", "")))
     except UnknownName as error:
         raise WrongShape(str(error)) from error
 

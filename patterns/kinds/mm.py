@@ -2,7 +2,8 @@
 
 YAML: {kind: mm, reads: [a, b]}; `over: [..]`, or the declared result, says what is summed; with neither, exactly one
 shared dim is. The result has the dims of the first operand that are left, then those that the second adds.
-A multiply-add is 2 FLOPs.
+A multiply-add is 2 FLOPs. Operands of two types are multiplied in one of them, see dtypes.multiplied_dtype; integers
+of less than 32 bits add up to int32.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from patterns.axes import points, union, without
-from patterns.dtypes import result_dtype
+from patterns.dtypes import is_converted, multiplied_dtype, result_dtype, summed_dtype
 from patterns.function import Parts
 from patterns.graph import Graph, Node, Tensor
 from patterns.kind import Demand, Operand, Trait, WrongShape
@@ -68,14 +69,19 @@ def output(node: Node, operands: Sequence[Tensor], declared: Tensor | None) -> T
     dims = without(union(*(tensor.dims for tensor in operands)), node.over)
     if declared is not None and set(declared.dims) == set(dims):
         dims = declared.dims
-    dtype = result_dtype(tensor.dtype for tensor in operands)
+    dtype = summed_dtype(result_dtype(tensor.dtype for tensor in operands))
     return written(node, dims, dtype, declared, f"{_both(operands)} summed over {listed(node.over)} give")
 
 
 def demand(node: Node, graph: Graph, sizes: Mapping[str, int]) -> Demand:
-    """2 FLOPs for every point of all dims."""
-    dims = union(*(graph.tensor_named[name].dims for name in node.reads))
-    return Demand(matrix_flops=2 * points(dims, sizes))
+    """2 FLOPs for every point of all dims; a vector op for every element that must be converted to be multiplied."""
+    operands = [graph.tensor_named[name] for name in node.reads]
+    multiplied = multiplied_dtype(*(tensor.dtype for tensor in operands))
+    converted = [tensor for tensor in operands if is_converted(tensor.dtype, multiplied)]
+    return Demand(
+        matrix_flops=2 * points(union(*(tensor.dims for tensor in operands)), sizes),
+        vector_ops=sum(points(tensor.dims, sizes) for tensor in converted),
+    )
 
 
 def touched(node: Node, graph: Graph, sizes: Mapping[str, int]) -> tuple[tuple[int, ...], int]:
