@@ -66,7 +66,7 @@ GraphName = Annotated[str, StringConstraints(max_length=_LONGEST_NAME), AfterVal
 ExtentName = Annotated[Name, AfterValidator(_extent_name)]
 # What an editor is told of those that are checked by functions of ours.
 Extent = Annotated[int | str, PlainValidator(_extent), WithJsonSchema({"type": ["integer", "string"]})]
-DType = Annotated[str, AfterValidator(_known_dtype), WithJsonSchema({"type": "string", "enum": [*DTYPE_BYTES]})]
+DType = Annotated[str, AfterValidator(_known_dtype), WithJsonSchema({"type": "string", "enum": [*DTYPE_BITS]})]
 _SOME = Field(min_length=1)
 
 

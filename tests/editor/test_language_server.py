@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from experiments.cli import cli
-from patterns.dtypes import DTYPE_BYTES
+from patterns.dtypes import DTYPE_BITS
 from patterns.kind import kind_names
 from patterns.map_functions import MAP
 from tests.editor.language_server import LanguageServer
@@ -85,6 +85,6 @@ def test_an_editor_shows_what_is_wrong_and_offers_what_is_right(server: Language
         assert [d for d in diagnostics if places([d]) == {(line, column)} and word in d["message"]], (line, diagnostics)
     assert server.completions(wrong, 9, 15) == set(kind_names())
     assert server.completions(wrong, 10, 24) == set(MAP)
-    assert server.completions(wrong, 7, 39) == set(DTYPE_BYTES)
+    assert server.completions(wrong, 7, 39) == set(DTYPE_BITS)
     assert "Which pattern this is." in server.hover(wrong, 10, 14)
     assert "an expression of other extents" in server.hover(wrong, 3, 3)

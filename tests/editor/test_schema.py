@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from experiments.cli import cli
-from patterns.dtypes import DTYPE_BYTES
+from patterns.dtypes import DTYPE_BITS
 from patterns.kind import kind_named, kind_names
 from patterns.schema import DIALECT, graph_schema
 
@@ -42,7 +42,7 @@ def test_a_kind_has_its_fields_its_functions_and_its_text(kind: str) -> None:
 
 
 def test_fields_are_told_of_and_closed() -> None:
-    assert set(defined("TensorSpec")["properties"]["dtype"]["enum"]) == set(DTYPE_BYTES)
+    assert set(defined("TensorSpec")["properties"]["dtype"]["enum"]) == set(DTYPE_BITS)
     assert SCHEMA["properties"]["extents"]["description"].startswith("The size of every dim")
     assert defined("BlockSpec")["properties"]["nodes"]["description"] == "Patterns by name."
     assert set(SCHEMA["required"]) == {"name"}
