@@ -15,7 +15,7 @@ from patterns.dtypes import bytes_of
 from patterns.graph import Graph, Node
 from patterns.kind import has, kind_of
 from patterns.plan import Tile
-from patterns.tiles import accumulated_dims, tiled_dims
+from patterns.tiles import accumulated_dims, new_dims, tiled_dims
 
 Sizes = Mapping[str, int]
 
@@ -193,6 +193,7 @@ def whole_writes(spaces: Iterable[Space]) -> int:
 def _space(graph: Graph, nodes: tuple[Node, ...], inside: Collection[str], online: Collection[str]) -> Space:
     made = {node.writes for node in nodes if not graph.tensor_named[node.writes].shares}
     whole = set(_moved(graph, nodes, made)) | {node.along for node in nodes if node.along}
+    whole.update(*(new_dims(graph, node) for node in nodes if not has(node, "moves")))
     reduced = union(*(node.over for node in nodes))
     made_by = [made_dims(graph, node) for node in nodes]
     widest = max(made_by, key=lambda dims: points(dims, graph.sizes))

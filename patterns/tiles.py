@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from patterns.axes import without
+from patterns.axes import union, without
 from patterns.count import node_dims
 from patterns.graph import Graph, Node
 from patterns.kind import has
@@ -109,7 +109,7 @@ def steps(
 
 
 def tiled_dims(graph: Graph, node: Node) -> frozenset[str]:
-    """Dims along which a node can run tile by tile: not those that it moves elements along, or looks up along.
+    """Dims along which a node can run tile by tile: not those that it moves elements along, looks up along, or makes.
 
     Of dims that rows are scattered from, the first with more than one element: tiles of others would change the order
     in which rows are written, and the last of those with the same index stays.
@@ -121,11 +121,18 @@ def tiled_dims(graph: Graph, node: Node) -> frozenset[str]:
         for name in node.reads:
             kept &= frozenset(tensors[name].dims)
         return kept - {node.along}
+    dims -= new_dims(graph, node)
     if has(node, "updates"):
         dims -= frozenset([dim for dim in _scattered(graph, node) if graph.sizes[dim] > 1][1:])
     if has(node, "indexes") and node.along not in tensors[node.reads[1]].dims:
         return dims - {node.along}
     return dims
+
+
+def new_dims(graph: Graph, node: Node) -> frozenset[str]:
+    """Dims that the result has and nothing that is read: the elements that are selected of a row."""
+    read = union(*(graph.tensor_named[name].dims for name in node.reads))
+    return frozenset(without(graph.tensor_named[node.writes].dims, read))
 
 
 def _scattered(graph: Graph, node: Node) -> tuple[str, ...]:

@@ -26,6 +26,8 @@ ZIP = named(
     Function("div", 2, lambda np, x, y: x / y, 1, 1),
     Function("max", 2, lambda np, x, y: np.maximum(x, y), 1),
     Function("min", 2, lambda np, x, y: np.minimum(x, y), 1),
+    # 1 where both are the same: of an index and positions, a row with one 1 (one-hot).
+    Function("equal", 2, lambda np, x, y: (x == y) * 1.0, 1),
     # (score, position of the query, position of the key): keys after the query are masked.
     Function("causal", 3, _causal, 2, keeps="not_after"),
     # The same, and keys that are `window` or more before the query are masked too: a token sees itself and the

@@ -22,7 +22,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Literal
 
 from patterns.errors import UserError
 from patterns.graph import Argument
@@ -30,9 +29,8 @@ from patterns.kind import kind_named
 from rdu_model.draft import Arguments, Wanted
 from rdu_model.due import name_of, names_of, new_dims, text, truth, whole
 from rdu_model.pipe import ITERATION, SOCKETS, Load, Metapipe, Reorder, Store
+from rdu_model.rows import Rows
 from rdu_model.writing import OpenPipe, Region, Tile, Writing
-
-Change = Literal["set", "add", "max"]
 
 
 def steps_of(extent: int, tile: int) -> int:
@@ -40,12 +38,12 @@ def steps_of(extent: int, tile: int) -> int:
     return -(-whole("steps_of: extent", extent) // whole("steps_of: tile", tile))
 
 
-class Metapipeline:
+class Metapipeline(Rows):
     """Writes one Metapipe; `build` gives it as frozen data."""
 
     def __init__(self, name: str) -> None:
         self._name = name_of("Metapipeline", name)
-        self._at = Writing()
+        super().__init__(Writing())
 
     def input_region(self, name: str, dims: str, shape: Sequence[int], dtype: str = "bf16") -> Region:
         """An array to read. dims: their names, outermost first, with spaces between. An index has dtype int32."""
@@ -112,53 +110,6 @@ class Metapipeline:
         index = self._at.need_tile(what, at).item if at is not None else ""
         return self._at.load(what, found, shape, row_par, name, index)
 
-    def gather(
-        self,
-        table: Region | Tile,
-        index: Tile,
-        along: str,
-        shape: Sequence[int] = (),
-        *,
-        outside: Literal["refuse", "zero"] = "refuse",
-        row_par: int | None = None,
-        name: str = "",
-    ) -> Tile:
-        """Rows of a table where an index says, along one of its dims. Of a region only these rows are loaded.
-
-        shape: the tile of a region's table; as the metapipes around cut it, if not given. outside: what an index beyond
-        the table gives.
-        """
-        at = self._at
-        what = at.name(name, "gather")
-        where = at.need_tile(f"{what}: index", index)
-        if isinstance(table, Region):
-            found = at.need_region(what, table, "input", "weight", "state", "intermediate")
-            table = at.load_rows(what, found, shape, along, row_par, where.item)
-        rows = at.need_tile(what, table)
-        arguments: Arguments = (("outside", outside),) if text(f"{what}: outside", outside) != "refuse" else ()
-        return at.stage(Wanted("gather", "", (rows.tensor, where.tensor), what, (), arguments, along), (rows, where))
-
-    def scatter(
-        self, into: Region | Tile, index: Tile, rows: Tile, along: str, fn: Change = "set", *, name: str = ""
-    ) -> Tile:
-        """Write rows where an index says, along a dim: into a copy of a tile, or into a state's region.
-
-        Into a state, store_tile says where the rows leave, and gives the region by which the state is read from then
-        on. fn: what happens to what is there, and to rows with the same index: set (the last one stays), add, max.
-        """
-        at = self._at
-        what = at.name(name, "scatter")
-        where, new = at.need_tile(f"{what}: index", index), at.need_tile(f"{what}: rows", rows)
-        if not isinstance(into, Region):
-            target = at.need_tile(what, into)
-        elif text(f"{what}: fn", fn) == "set":
-            target = Tile("", at.need_region(what, into, "state", "intermediate").name, ())
-        else:
-            found = at.need_region(what, into, "state", "intermediate")
-            target = at.load_rows(what, found, (), along, None, where.item)
-        reads = (target.tensor, where.tensor, new.tensor)
-        return at.stage(Wanted("scatter", fn, reads, what, along=along), (target, where, new))
-
     def mat_mul(
         self, a: Tile, b: Tile, *, over: str = "", dims: str = "", dtype: str = "", pcus: int = 0, name: str = ""
     ) -> Tile:
@@ -176,6 +127,16 @@ class Metapipeline:
     def zip(self, fn: str, *tiles: Tile, dims: str = "", dtype: str = "", pcus: int = 0, name: str = "") -> Tile:
         """A function of several tiles, broadcast by the names of dims. dims: where none of them has all (outer)."""
         return self._stage("zip", fn, tiles, name, fn, pcus, dims=dims, dtype=dtype)
+
+    def select(
+        self, fn: str, x: Tile, along: str, *, to: Mapping[str, int], dtype: str = "", pcus: int = 0, name: str = ""
+    ) -> Tile:
+        """The greatest elements along a dim, or their indices. to: the dim of those that are kept, with its extent."""
+        what = self._at.name(name, fn)
+        new = new_dims(what, to)
+        self._at.draft.dims(what, new)
+        arguments: Arguments = (("to", " ".join(new)),)
+        return self._stage("select", fn, (x,), what, fn, pcus, over=along, dtype=dtype, arguments=arguments)
 
     def reduce(self, fn: str, x: Tile, over: str, *, dtype: str = "", pcus: int = 0, name: str = "") -> Tile:
         """A reduction over named dims; over those that metapipes cut it adds up until they end."""

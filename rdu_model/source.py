@@ -135,8 +135,11 @@ class _Source:
         extra += [*self.declared(node), f"name={node.name!r}"]
         if has(node, "contracts"):
             return _call("mat_mul", [*tiles, f"over={' '.join(node.over)!r}"], extra)
+        new = {dim: self.metapipe.graph.sizes[dim] for dim in str(words.get("to", "")).split()}
         if has(node, "reduces"):
-            return _call("reduce", [repr(node.fn), *tiles, repr(" ".join(node.over))], extra)
+            kept = [f"to={new}"] if new else []
+            over = [repr(node.fn), *tiles, repr(" ".join(node.over))]
+            return _call("select" if new else "reduce", over, [*kept, *extra])
         if has(node, "communicates"):
             return _call("all_reduce", [*tiles, str(self.metapipe.graph.sizes[node.along])], extra)
         if has(node, "updates"):
@@ -145,7 +148,6 @@ class _Source:
             return _call("gather", [*tiles, repr(node.along)], extra)
         if not has(node, "moves"):
             return _call("map" if len(tiles) == 1 else "zip", [repr(node.fn), *tiles], extra)
-        new = {dim: self.metapipe.graph.sizes[dim] for dim in str(words.get("to", "")).split()}
         if move_of(node).JOINS:
             return _call("concat", tiles, [f"to={new}", *along, *extra])
         order = [repr(words["order"])] if "order" in words else [f"pattern={node.fn!r}", *along]

@@ -1,0 +1,68 @@
+"""What the data-centric language has for rows that an index names: gather and scatter."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from rdu_model.draft import Arguments, Wanted
+from rdu_model.due import text
+from rdu_model.writing import Region, Tile, Writing
+
+Change = Literal["set", "add", "max"]
+
+
+class Rows:
+    """The words of Metapipeline that look up rows, or write them."""
+
+    def __init__(self, at: Writing) -> None:
+        self._at = at
+
+    def gather(
+        self,
+        table: Region | Tile,
+        index: Tile,
+        along: str,
+        shape: Sequence[int] = (),
+        *,
+        outside: Literal["refuse", "zero"] = "refuse",
+        distinct: int | str = "",
+        row_par: int | None = None,
+        name: str = "",
+    ) -> Tile:
+        """Rows of a table where an index says, along one of its dims. Of a region only these rows are loaded.
+
+        shape: the tile of a region's table; as the metapipes around cut it, if not given. outside: what an index beyond
+        the table gives. distinct: how many different rows are found in all, as kinds/gather.py has it.
+        """
+        at = self._at
+        what = at.name(name, "gather")
+        where = at.need_tile(f"{what}: index", index)
+        if isinstance(table, Region):
+            found = at.need_region(what, table, "input", "weight", "state", "intermediate")
+            table = at.load_rows(what, found, shape, along, row_par, where.item)
+        rows = at.need_tile(what, table)
+        arguments: Arguments = (("outside", outside),) if text(f"{what}: outside", outside) != "refuse" else ()
+        arguments = (("distinct", distinct), *arguments) if distinct else arguments
+        return at.stage(Wanted("gather", "", (rows.tensor, where.tensor), what, (), arguments, along), (rows, where))
+
+    def scatter(
+        self, into: Region | Tile, index: Tile, rows: Tile, along: str, fn: Change = "set", *, name: str = ""
+    ) -> Tile:
+        """Write rows where an index says, along a dim: into a copy of a tile, or into a state's region.
+
+        Into a state, store_tile says where the rows leave, and gives the region by which the state is read from then
+        on. fn: what happens to what is there, and to rows with the same index: set (the last one stays), add, max.
+        """
+        at = self._at
+        what = at.name(name, "scatter")
+        where, new = at.need_tile(f"{what}: index", index), at.need_tile(f"{what}: rows", rows)
+        if not isinstance(into, Region):
+            target = at.need_tile(what, into)
+        elif text(f"{what}: fn", fn) == "set":
+            target = Tile("", at.need_region(what, into, "state", "intermediate").name, ())
+        else:
+            found = at.need_region(what, into, "state", "intermediate")
+            target = at.load_rows(what, found, (), along, None, where.item)
+        reads = (target.tensor, where.tensor, new.tensor)
+        return at.stage(Wanted("scatter", fn, reads, what, along=along), (target, where, new))
