@@ -24,6 +24,10 @@ def gelu(x: float) -> float:
     return x * 0.5 * (1 + math.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)))
 
 
+def silu(x: float) -> float:
+    return x / (1 + math.exp(-x))
+
+
 MAP_MEANING: dict[str, Callable[[float], float]] = {
     "copy": lambda x: x,
     "zero": lambda x: 0.0,
@@ -33,10 +37,11 @@ MAP_MEANING: dict[str, Callable[[float], float]] = {
     "relu": lambda x: max(x, 0.0),
     "tanh": math.tanh,
     "sigmoid": lambda x: math.exp(x) / (1 + math.exp(x)),
-    "silu": lambda x: x / (1 + math.exp(-x)),
+    "silu": silu,
     "gelu": gelu,
     # A central difference, good to 1e-9.
     "gelu_slope": lambda x: (gelu(x + 1e-5) - gelu(x - 1e-5)) / 2e-5,
+    "silu_slope": lambda x: (silu(x + 1e-5) - silu(x - 1e-5)) / 2e-5,
     "exp": math.exp,
 }
 POSITIVE_MEANING: dict[str, Callable[[float], float]] = {
@@ -73,8 +78,17 @@ def test_every_map_was_tried() -> None:
 
 def test_zips_are_the_functions_of_their_names() -> None:
     x, y = np.array([6.0, 1.0]), np.array([2.0, 4.0])
-    expected = {"add": [8, 5], "sub": [4, -3], "mul": [12, 4], "div": [3, 0.25], "max": [6, 4], "min": [2, 1]}
+    expected = {
+        "add": [8, 5],
+        "sub": [4, -3],
+        "mul": [12, 4],
+        "div": [3, 0.25],
+        "max": [6, 4],
+        "min": [2, 1],
+        "equal": [0, 0],
+    }
     assert {name: list(ZIP[name](x, y)) for name in expected} == expected
+    assert list(ZIP["equal"](x, np.array([6.0, 4.0]))) == [1, 0]
     assert set(ZIP) == {*expected, "causal", "sliding_window"}
 
 
