@@ -98,8 +98,15 @@ class Space:
     @cached_property
     def whole_points(self) -> int:
         """Points of the dims that every tile has whole."""
-        dims = union(*(node_dims(self.graph, node) for node in self.nodes if not has(node, "indexes")))
+        dims = union(*(self._tile_dims(node) for node in self.nodes if not has(node, "indexes")))
         return points(without(dims, (*self.free, *self.stepped)), self.sizes)
+
+    def _tile_dims(self, node: Node) -> tuple[str, ...]:
+        """Dims of what a node's tile has: of what a buffer reads from outside only its result, to which that goes."""
+        made = {other.writes for other in self.nodes}
+        if has(node, "moves") and not made.intersection(node.reads):
+            return self.graph.tensor_named[node.writes].dims
+        return node_dims(self.graph, node)
 
     @cached_property
     def whole_dims(self) -> tuple[str, ...]:

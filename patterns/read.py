@@ -37,14 +37,16 @@ def graph_of(document: Document, overrides: Mapping[str, str] = NONE) -> Graph:
     mistakes: list[Mistake] = []
     sizes = _sizes(spec, document, overrides, mistakes)
     if not mistakes:
-        _check_required(spec, document, sizes, mistakes)
+        # Shapes of extents that do not go together only repeat what is wrong with these.
+        document.refuse(_not_met(spec, document, sizes))
     graph = assembled(spec, document, sizes, mistakes)
     document.refuse(mistakes)
     return without_lone_members(graph)
 
 
-def _check_required(spec: GraphSpec, document: Document, sizes: Mapping[str, int], mistakes: list[Mistake]) -> None:
-    """Note every condition that the extents do not meet."""
+def _not_met(spec: GraphSpec, document: Document, sizes: Mapping[str, int]) -> list[Mistake]:
+    """Every condition that the extents do not meet."""
+    mistakes = []
     for number, condition in enumerate(spec.requires):
         try:
             message = broken(condition, sizes)
@@ -53,6 +55,7 @@ def _check_required(spec: GraphSpec, document: Document, sizes: Mapping[str, int
             continue
         if message:
             mistakes.append(document.at(("requires", number), message))
+    return mistakes
 
 
 def _sizes(

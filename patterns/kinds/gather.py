@@ -5,7 +5,7 @@ that index and table share stay (every batch looks up its own rows). `outside` s
 gives: `refuse` (an error, the default) or `zero` (a member that holds a part of a table).
 Touched are the rows looked up, the index and the result. Without `distinct` every lookup finds another row (at most
 the table is touched). `distinct` says how many different rows are found in all, and changes nothing but bytes:
-  distinct: 277       so many, a number or an expression of extents
+  distinct: 277       so many, a number or an expression of extents; part of a row counts too (tokens / page)
   distinct: uniform   the expected number: the lookups along the last dim of the index differ (a token's experts), all
                       sets of so many rows are equally likely, and no set depends on another
 A tile has its share of them by lookups: what is found twice is read once, whichever tile it is for.
@@ -22,9 +22,10 @@ from patterns.axes import aligned, counted, extents_of, points, without
 from patterns.distinct import expected_distinct, rounded, shown
 from patterns.dtypes import is_integer
 from patterns.errors import UserError
+from patterns.expression import parse, value_of
 from patterns.graph import Graph, Node, Tensor
 from patterns.kind import Demand, Operand, Trait, WrongShape
-from patterns.shape import counts, kept, listed, need_dim, need_reads
+from patterns.shape import kept, listed, need_dim, need_reads, with_argument
 from patterns.spec import NodeSpec
 
 if TYPE_CHECKING:
@@ -50,9 +51,21 @@ def infer(node: Node, operands: Sequence[Tensor], declared: Tensor | None, sizes
     need_dim(operands[0], node.along, "to look up along")
     need_index(operands[1])
     if node.argument("distinct", UNIFORM) != UNIFORM:
-        node = counts(node, ["distinct"], sizes)
+        node = _counted(node, sizes)
     _need_distinct(node, operands, sizes)
     return node
+
+
+def _counted(node: Node, sizes: Mapping[str, int]) -> Node:
+    """The node with `distinct` as a number; a fraction stays text, exactly. Raises WrongShape."""
+    asked = node.argument("distinct", 0)
+    if isinstance(asked, float):
+        raise WrongShape(f"distinct is {asked}: a whole number or an expression of extents is due")
+    try:
+        rows = value_of(parse(str(asked)), sizes)
+    except UserError as error:
+        raise WrongShape(f"distinct: {error}") from error
+    return with_argument(node, "distinct", rows.numerator if rows.denominator == 1 else str(rows))
 
 
 def _need_distinct(node: Node, operands: Sequence[Tensor], sizes: Mapping[str, int]) -> None:
@@ -73,8 +86,8 @@ def _need_distinct(node: Node, operands: Sequence[Tensor], sizes: Mapping[str, i
         (rows * tables, f"{node.along!r} of {table.name} has {rows * tables:,}"),
         (lookups, f"{index.name} {listed(index.dims)} looks up {lookups:,}"),
     )
-    if not 1 <= int(asked) <= most:
-        raise WrongShape(f"distinct is {int(asked):,} rows; at least 1 is found, and {why}")
+    if not 1 <= Fraction(asked) <= most:
+        raise WrongShape(f"distinct is {shown(Fraction(asked))} rows; at least 1 is found, and {why}")
 
 
 def need_index(index: Tensor) -> None:
@@ -141,7 +154,7 @@ def distinct_rows(node: Node, graph: Graph) -> Fraction | None:
     if not asked:
         return None
     if asked != UNIFORM:
-        return Fraction(int(asked))
+        return Fraction(asked)
     found = _Found(node.along, *(graph.tensor_named[name].dims for name in node.reads))
     tables, together = points(found.shared, graph.sizes), points(found.together, graph.sizes)
     draws = points(found.index, graph.sizes) // (tables * together)
