@@ -6,7 +6,7 @@ as a file again, with its expressions. Nothing is checked: whoever reads the res
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from string import Template
@@ -19,6 +19,16 @@ from patterns.read import graph_of
 
 Data = dict[str, Any]
 NONE: Mapping[str, str] = {}
+
+
+class _All:
+    """Every name."""
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+
+ALL = _All()
 # The element type in which ready-made graphs are written.
 WRITTEN_DTYPE = "bf16"
 
@@ -100,15 +110,44 @@ class Draft:
         made = written_nodes(others, **names)
         return self.changed(lambda data: _put(data, tuple(nodes), made))
 
-    def reading(self, renamed: Mapping[str, str]) -> Draft:
-        """The draft whose nodes read, and whose blocks carry, other tensors instead of those of these names."""
+    def before_readers(self, name: str, nodes: str, **names: str) -> Draft:
+        """The draft with nodes (YAML) before the first that reads a tensor; all its readers read the last of them."""
+        made = written_nodes(nodes, **names)
+        first = next(node for node, fields in _nodes(self.data).items() if name in fields["reads"])
+        renamed = self.reading({name: list(made)[-1]})
+        return renamed.changed(lambda data: _put(data, (first,), {**made, first: renamed._node(first)}))
+
+    def reading(self, renamed: Mapping[str, str], of: Container[str] = ALL) -> Draft:
+        """The draft whose nodes (of: some of them), and what blocks carry, read other tensors than of these names."""
 
         def change(data: Data) -> None:
-            for node in _nodes(data).values():
-                node["reads"] = [renamed.get(name, name) for name in node["reads"]]
-            for block in data["blocks"].values():
+            for node, fields in _nodes(data).items():
+                if node in of:
+                    fields["reads"] = [renamed.get(name, name) for name in fields["reads"]]
+            for block in data["blocks"].values() if of is ALL else ():
                 if "carried" in block:
                     block["carried"] = {inside: renamed.get(name, name) for inside, name in block["carried"].items()}
+
+        return self.changed(change)
+
+    def without_unread(self) -> Draft:
+        """The draft without inputs that nobody reads."""
+        read = {name for node in _nodes(self.data).values() for name in node["reads"]}
+        inputs = [name for name, tensor in self.data["tensors"].items() if tensor["role"] == "input"]
+        return self.changed(lambda data: [data["tensors"].pop(name) for name in inputs if name not in read])
+
+    def of_dims(self, block: str, renamed: Mapping[str, str]) -> Draft:
+        """The draft with dims of a block's tensors and nodes called otherwise."""
+
+        def change(data: Data) -> None:
+            found = data["blocks"][block]
+            for tensor in found.get("tensors", {}).values():
+                tensor["dims"] = [renamed.get(dim, dim) for dim in tensor["dims"]]
+            for node in found["nodes"].values():
+                if "over" in node:
+                    node["over"] = [renamed.get(dim, dim) for dim in node["over"]]
+                if "along" in node:
+                    node["along"] = renamed.get(node["along"], node["along"])
 
         return self.changed(change)
 

@@ -1,0 +1,40 @@
+"""Qwen2 and Qwen2.5: Llama's layers, with biases where queries, keys and values are made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from patterns.architecture import Count
+from patterns.decoder.biases import ATTENTION_INPUTS, with_biases
+from patterns.decoder.config import DecoderConfig
+from patterns.decoder.draft import decoder
+from patterns.decoder.windows import with_windows
+from patterns.draft import Draft
+
+ARCHITECTURES = ("Qwen2ForCausalLM",)
+MODEL_TYPES = ("qwen2", "qwen2_vl", "qwen2_5_vl", "qwen2_vl_text", "qwen2_5_vl_text")
+
+
+class Config(DecoderConfig):
+    """A Qwen2. A window counts where `use_sliding_window` says so, from layer `max_window_layers` on."""
+
+    use_sliding_window: bool = False
+    sliding_window: Count | None = None
+    max_window_layers: int = 28
+
+    def mistakes(self) -> Iterator[tuple[str, str]]:
+        """(field, message) of everything that does not fit together."""
+        if self.use_sliding_window and self.sliding_window is None:
+            yield "use_sliding_window", "a window is used, and sliding_window does not say how long it is"
+        yield from super().mistakes()
+
+    @property
+    def windows(self) -> list[int]:
+        """The window of each layer, 0 for none."""
+        window = self.sliding_window if self.use_sliding_window else None
+        return [window or 0 if layer >= self.max_window_layers else 0 for layer in range(self.num_hidden_layers)]
+
+
+def draft(config: Config) -> Draft:
+    """Llama's graph with biases."""
+    return with_windows(with_biases(decoder(config), ATTENTION_INPUTS), config.windows)

@@ -1,0 +1,28 @@
+"""Qwen3: Llama's layers, with a norm of every head's query and key, and heads of a width of their own."""
+
+from __future__ import annotations
+
+from patterns.architectures.qwen2 import Config as WindowedConfig
+from patterns.decoder.biases import ATTENTION, with_biases
+from patterns.decoder.draft import decoder
+from patterns.decoder.norms import with_head_norms
+from patterns.decoder.windows import with_windows
+from patterns.draft import Draft
+
+ARCHITECTURES = ("Qwen3ForCausalLM",)
+MODEL_TYPES = ("qwen3", "qwen3_vl_text")
+
+
+class Config(WindowedConfig):
+    """A Qwen3."""
+
+    head_dim: int | None = 128
+    attention_bias: bool = False
+
+
+def draft(config: Config) -> Draft:
+    """Llama's graph with norms of queries and keys."""
+    made = decoder(config)
+    if config.attention_bias:
+        made = with_biases(made, ATTENTION)
+    return with_windows(with_head_norms(made, config.rms_norm_eps), config.windows)
