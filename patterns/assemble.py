@@ -5,276 +5,122 @@ Blocks run in the order of the file. In a block, a node may stand before the one
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import replace
 
-from patterns.errors import Mistake, did_you_mean
-from patterns.expression import ExpressionError, evaluate
-from patterns.graph import Block, Graph, Node, Tensor
-from patterns.kind import WrongShape, kind_of
+from patterns.assembly import GIVEN, Assembly
+from patterns.errors import Mistake
+from patterns.graph import Block, Graph, Tensor
 from patterns.load import Document
-from patterns.order import chain_text, in_order
-from patterns.spec import BlockSpec, GraphSpec, TensorSpec, blocks_of, node_of
+from patterns.piece import Piece
+from patterns.shape import typed
+from patterns.spec import BlockSpec, GraphSpec, blocks_of
 from patterns.yaml_tree import Path
 
-# Each suggestion compares with all names; a file full of mistakes is not worth minutes.
-_SUGGESTIONS = 20
-_GIVEN = ("input", "weight", "state")
 
-
-def assembled(spec: GraphSpec, document: Document, sizes: Mapping[str, int], mistakes: list[Mistake]) -> Graph:
+def assembled(
+    spec: GraphSpec,
+    document: Document,
+    sizes: Mapping[str, int],
+    pieces: Mapping[str, Piece],
+    mistakes: list[Mistake],
+) -> Graph:
     """The graph that a file describes; of no use if `mistakes` is not empty afterwards.
 
-    sizes: extent by name; those with a mistake are missing, and then shapes are not checked.
+    sizes: extent by name; those with a mistake are missing, and then shapes are not checked. pieces: what is used of
+    other graphs; those with a mistake are missing.
     """
-    assembly = _Assembly(spec, document, sizes, mistakes)
+    extents = dict(sizes)
+    for piece in pieces.values():
+        extents.update(piece.extents)
+    whole = len(sizes) == len(spec.extents)
+    lost = tuple(
+        f"{name}_" for _, name, entry in blocks_of(spec) if not isinstance(entry, BlockSpec) and name not in pieces
+    )
+    assembly = Assembly(spec, document, extents, frozenset({*spec.extents, *extents}), whole, lost, mistakes)
+    assembly.made.update(_writers(spec, pieces))
     assembly.declare((), spec.tensors, "")
-    blocks = tuple(assembly.block(path, name, block) for path, name, block in blocks_of(spec))
+    blocks: list[Block] = []
+    for path, name, entry in blocks_of(spec):
+        if isinstance(entry, BlockSpec):
+            blocks.append(assembly.block(path, name, entry))
+        elif name in pieces:
+            blocks += _placed(assembly, path, pieces[name], entry.reads)
     assembly.check_written()
-    declared = [tensor for tensor in assembly.tensors.values() if tensor.role != "intermediate"]
-    made = [assembly.tensors[node.writes] for block in blocks for node in block.nodes]
-    tensors = tuple(dict.fromkeys([*declared, *made]))
-    return Graph(spec.name, tuple(sizes.items()), tensors, blocks)
+    return Graph(spec.name, tuple(extents.items()), _tensors(assembly, pieces, blocks), tuple(blocks))
 
 
-@dataclass
-class _Assembly:
-    """What is known so far, from the top of the file, in each block in the order of the data.
-
-    tensors: every tensor with a shape. readable: names that a node may read now; new: those of this block.
-    broken: names whose shape is unknown because of a mistake that was told already.
-    written, declared_at, node_at: where, so far. made: (block, node) that writes each tensor, in the whole file.
-    """
-
-    spec: GraphSpec
-    document: Document
-    sizes: Mapping[str, int]
-    mistakes: list[Mistake]
-    tensors: dict[str, Tensor] = field(default_factory=dict)
-    readable: set[str] = field(default_factory=set)
-    new: set[str] = field(default_factory=set)
-    broken: set[str] = field(default_factory=set)
-    written: dict[str, Path] = field(default_factory=dict)
-    declared_at: dict[str, Path] = field(default_factory=dict)
-    node_at: dict[str, Path] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.made: dict[str, tuple[str, str]] = {}
-        for _, block_name, block in blocks_of(self.spec):
+def _writers(spec: GraphSpec, pieces: Mapping[str, Piece]) -> dict[str, tuple[str, str]]:
+    """(block, node) that writes each tensor, the first of the file."""
+    found: dict[str, tuple[str, str]] = {}
+    for _, block_name, block in blocks_of(spec):
+        if isinstance(block, BlockSpec):
             for name, node in block.nodes.items():
-                self.made.setdefault(node.writes or name, (block_name, name))
-
-    def refuse(self, path: Path, message: str) -> None:
-        self.mistakes.append(self.document.at(path, message))
-
-    def refuse_key(self, path: Path, message: str) -> None:
-        self.mistakes.append(self.document.at_key(path, message))
-
-    def nearest(self, name: str, *known: Iterable[str]) -> str:
-        return did_you_mean(name, sorted(set().union(*known))) if len(self.mistakes) < _SUGGESTIONS else ""
-
-    def line(self, path: Path) -> int:
-        return self.document.keys[path].line
-
-    def declare(self, path: Path, specs: Mapping[str, TensorSpec], block: str) -> None:
-        """Take the tensors that the graph or a block declares."""
-        for name, spec in specs.items():
-            here = (*path, "tensors", name)
-            if name in self.declared_at:
-                line = self.line(self.declared_at[name])
-                self.refuse_key(here, f"tensor {name!r} is declared already, on line {line}")
-                continue
-            self.declared_at[name] = here
-            if not self.has_extents((*here, "dims"), spec.dims):
-                self.broken.add(name)
-            self.tensors[name] = Tensor(name, tuple(spec.dims), spec.dtype, spec.role, block)
-            if spec.role in _GIVEN:
-                self.show(name)
-
-    def show(self, name: str) -> None:
-        """From here on, nodes may read a tensor."""
-        if name not in self.readable:
-            self.readable.add(name)
-            self.new.add(name)
-
-    def has_extents(self, path: Path, dims: list[str]) -> bool:
-        """Whether all dims are extents, each once; notes the mistakes."""
-        before = len(self.mistakes)
-        for position, dim in enumerate(dims):
-            if dim not in self.spec.extents:
-                nearest = self.nearest(dim, self.spec.extents)
-                self.refuse((*path, position), f"dim {dim!r} is not among the extents{nearest}")
-            elif dim in dims[:position]:
-                self.refuse((*path, position), f"dim {dim!r} twice in one tensor; give the second another name")
-        return len(self.mistakes) == before
-
-    def block(self, path: Path, name: str, spec: BlockSpec) -> Block:
-        """One block: its tensors, its nodes in order, what it carries, and what can be read after it."""
-        self.new = set()
-        self.declare(path, spec.tensors, name)
-        count = self.count((*path, "count"), spec)
-        order, cycles = _order(spec)
-        self.refuse_cycles((*path, "nodes"), spec, cycles)
-        nodes = []
-        for node_name in order:
-            node = self.node((*path, "nodes", node_name), name, node_of(node_name, spec.nodes[node_name]), cycles)
-            if node is not None:
-                nodes.append(node)
-        for inside, result in spec.carried.items():
-            self.check_carried((*path, "carried", inside), name, inside, result)
-        results = set(spec.carried.values())
-        self.readable -= {tensor for tensor in self.new if not self.outlives(tensor, name, spec, results)}
-        return Block(name, count, tuple(nodes), tuple(spec.carried.items()))
-
-    def outlives(self, tensor: str, block: str, spec: BlockSpec, results: set[str]) -> bool:
-        """Whether later blocks may read a tensor of this one: of a repeated block, what it carries and outputs."""
-        found = self.tensors.get(tensor)
-        if found is not None and found.block == block and found.role in _GIVEN:
-            return False
-        return spec.count is None or tensor in results or (found is not None and found.role == "output")
-
-    def count(self, path: Path, spec: BlockSpec) -> int:
-        """How often a block is repeated."""
-        if spec.count is None:
-            return 1
-        try:
-            found = evaluate(str(spec.count), self.sizes)
-        except ExpressionError as error:
-            if len(self.sizes) == len(self.spec.extents):
-                self.mistakes.append(self.document.inside(path, error.offset, str(error)))
-            return 1
-        if found < 1:
-            self.refuse(path, f"a count is greater than 0, found {found}")
-        return max(found, 1)
-
-    def node(self, path: Path, block: str, node: Node, cycles: Mapping[str, tuple[str, ...]]) -> Node | None:
-        """A node with its shape inferred; None after a mistake, of its own or in what it reads."""
-        sound = self.can_write(path, node)
-        if node.name in self.node_at:
-            line = self.line(self.node_at[node.name])
-            self.refuse_key(path, f"node {node.name!r} is there already, on line {line}")
-            sound = False
-        self.node_at.setdefault(node.name, path)
-        for position, read in enumerate(node.reads):
-            if read not in self.readable:
-                self.unreadable((*path, "reads", position), block, node, read, cycles)
-                sound = False
-        made = None
-        if sound and not self.broken.intersection((*node.reads, node.writes)):
-            made = self.shaped(path, block, node)
-        if made is None:
-            self.broken.add(node.writes)
-        self.show(node.writes)
-        return made
-
-    def can_write(self, path: Path, node: Node) -> bool:
-        """Whether the node may write its tensor: nobody else does, and it is no input, weight or state."""
-        name, where = node.writes, (*path, "writes")
-        say = self.refuse if where in self.document.where else self.refuse_key
-        place = where if where in self.document.where else path
-        declared = self.tensors.get(name)
-        if name in self.written:
-            line = self.line(self.written[name])
-            say(place, f"tensor {name!r} is written twice, by the nodes on lines {line} and {self.line(path)}")
-            return False
-        self.written[name] = path
-        if declared is not None and declared.role in _GIVEN:
-            line = self.line(self.declared_at[name])
-            say(place, f"tensor {name!r} is declared as {declared.role} on line {line}: no node writes it")
-            return False
-        return True
-
-    def refuse_cycles(self, path: Path, spec: BlockSpec, cycles: Mapping[str, tuple[str, ...]]) -> None:
-        """Say of every cycle which nodes are on it, at the first one's read of the last one's result."""
-        for ring in dict.fromkeys(cycles.values()):
-            reads, read = spec.nodes[ring[0]].reads, spec.nodes[ring[-1]].writes or ring[-1]
-            if read not in self.readable:
-                self.refuse((*path, ring[0], "reads", reads.index(read)), f"a cycle: {chain_text(ring)}")
-
-    def unreadable(self, path: Path, block: str, node: Node, read: str, cycles: Mapping[str, tuple[str, ...]]) -> None:
-        """Say why a node cannot read a tensor here."""
-        if read in self.broken:
-            return
-        if read not in self.made:
-            declared = self.tensors.get(read)
-            if declared is None:
-                self.refuse(path, f"unknown tensor {read!r}{self.nearest(read, self.readable, self.made)}")
-            elif declared.role in _GIVEN:
-                self.refuse(path, f"tensor {read!r} belongs to block {declared.block!r}: only its nodes read it")
-            else:
-                self.refuse(path, f"tensor {read!r} is declared as {declared.role}, and no node writes it")
-            return
-        where, writer = self.made[read]
-        if where != block and read in self.written:
-            self.refuse(
-                path,
-                f"tensor {read!r} is written in the repeated block {where!r}; what is read after it must be carried",
-            )
-        elif writer not in cycles.get(node.name, ()):
-            what = f"tensor {read!r} is written below, in block {where!r}; blocks run from top to bottom: move it up"
-            self.refuse(path, what)
-
-    def shaped(self, path: Path, block: str, node: Node) -> Node | None:
-        """The node and its tensor as its kind infers them; None after a mistake."""
-        declared = self.tensors.get(node.writes)
-        operands = [self.tensors[name] for name in node.reads]
-        try:
-            inferred = kind_of(node).infer(node, operands, declared, self.sizes)
-            tensor = kind_of(node).output(inferred, operands, declared)
-        except WrongShape as error:
-            if len(self.sizes) == len(self.spec.extents):
-                self.refuse_key(path, str(error))
-            return None
-        if declared is None and self.spec.blocks is not None:
-            tensor = Tensor(tensor.name, tensor.dims, tensor.dtype, tensor.role, block, tensor.shares)
-        self.tensors[node.writes] = tensor
-        return inferred
-
-    def check_carried(self, path: Path, block: str, inside: str, result: str) -> None:
-        """Whether a body's result can be what it reads in the next iteration."""
-        if inside not in self.readable or inside in self.new:
-            nearest = (
-                self.nearest(inside, (name for name in self.readable if name not in self.new))
-                if inside not in self.made
-                else ""
-            )
-            self.refuse_key(path, f"no tensor {inside!r} is written or declared before block {block!r}{nearest}")
-            return
-        if self.made.get(result, ("", ""))[0] != block:
-            nearest = self.nearest(result, (name for name, (where, _) in self.made.items() if where == block))
-            self.refuse(path, f"no node of block {block!r} writes {result!r}{nearest}")
-            return
-        if self.broken.intersection((inside, result)):
-            return
-        first, last = self.tensors[inside], self.tensors[result]
-        if (first.dims, first.dtype) != (last.dims, last.dtype):
-            shapes = f"{_shape(last)}, and {inside!r} is {_shape(first)}"
-            self.refuse(path, f"{result!r} is {shapes}: what is carried keeps its dims and dtype")
-
-    def check_written(self) -> None:
-        """Every declared output and intermediate is written by some node."""
-        for name, path in self.declared_at.items():
-            if self.tensors[name].role in ("output", "intermediate") and name not in self.made:
-                self.refuse_key(path, f"no node writes this {self.tensors[name].role}{self.nearest(name, self.made)}")
+                found.setdefault(node.writes or name, (block_name, name))
+    for piece in pieces.values():
+        found = {**piece.writers, **found}
+    return found
 
 
-def _shape(tensor: Tensor) -> str:
-    return f"{tensor.dtype} [{', '.join(tensor.dims)}]"
+def _placed(assembly: Assembly, path: Path, piece: Piece, reads: Mapping[str, str]) -> tuple[Block, ...]:
+    """The blocks of another graph, their names checked against ours and what they read against what it must be."""
+    for theirs, due in piece.operands.items():
+        _check_operand(assembly, (*path, "reads", theirs), piece, theirs, due)
+    nodes = [node.name for block in piece.blocks for node in block.nodes]
+    for what, taken, names in (
+        ("tensor", assembly.declared_at | assembly.written, [tensor.name for tensor in piece.made]),
+        ("node", assembly.node_at, nodes),
+    ):
+        if twice := next((name for name in names if name in taken), None):
+            line = assembly.line(taken[twice])
+            assembly.refuse_key(path, f"{what} {twice!r} is there already, on line {line}; call this block otherwise")
+    for tensor in piece.made:
+        assembly.tensors[tensor.name] = tensor
+        assembly.declared_at[tensor.name] = path
+    assembly.node_at.update(dict.fromkeys(nodes, path))
+    assembly.written.update(dict.fromkeys(piece.writers, path))
+    for block in piece.blocks:
+        assembly.counts[block.name] = block.count
+        carried = {result for _, result in block.carried}
+        made = [node.writes for node in block.nodes]
+        free = [name for name in made if block.count == 1 or name in carried or assembly.tensors[name].role == "output"]
+        assembly.readable.update(free)
+    given = (tensor.name for tensor in piece.made if tensor.role in GIVEN and not tensor.block)
+    assembly.readable.update(given)
+    return piece.blocks
 
 
-def _order(spec: BlockSpec) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:
-    """The nodes of a block, writers before readers and else as in the file; and the cycle that each node is on.
+def _check_operand(assembly: Assembly, path: Path, piece: Piece, theirs: str, due: Tensor) -> None:
+    """Note what is wrong with a tensor of ours that stands for one of theirs."""
+    ours = piece.tensors[theirs]
+    if ours not in assembly.readable:
+        assembly.unreadable(path, piece.blocks[0].name, ours, ())
+        return
+    found = assembly.tensors[ours]
+    if ours in assembly.broken:
+        return
+    if (found.dims, found.dtype) != (due.dims, due.dtype):
+        hint = "; under extents, say which of their dims are ours" if found.dims != due.dims else ""
+        source = piece.source.tensor_named[theirs]
+        assembly.refuse(path, f"{ours!r} is {typed(found)}, and {theirs!r} is {typed(source)}, here {typed(due)}{hint}")
+    elif due.role == "state" and found.role != "state":
+        assembly.refuse(path, f"{ours!r} is declared as {found.role}, and {theirs!r} is a state")
 
-    A cycle is in the direction of the data, first node of the file first.
+
+def _tensors(assembly: Assembly, pieces: Mapping[str, Piece], blocks: list[Block]) -> tuple[Tensor, ...]:
+    """Every tensor: the declared ones of the graph, then those of each block, then what nodes make.
+
+    What a graph that is used gives out is an intermediate if it is read here.
     """
-    writers = {node.writes or name: name for name, node in reversed(spec.nodes.items())}
-    needs = {name: [writers[read] for read in node.reads if read in writers] for name, node in spec.nodes.items()}
-    position = {name: number for number, name in enumerate(spec.nodes)}
-    order, cycles = in_order(needs)
-    found = {}
-    for cycle in cycles:
-        forward = cycle[::-1]
-        first = forward.index(min(forward, key=position.__getitem__))
-        ring = (*forward[first:], *forward[:first])
-        found.update(dict.fromkeys(ring, ring))
-    return order, found
+    read = {name for block in blocks for node in block.nodes for name in node.reads}
+    writers = {node.writes: block.name for block in blocks for node in block.nodes}
+    for piece in pieces.values():
+        for tensor in piece.made:
+            if tensor.role == "output" and tensor.name in read:
+                inside = replace(tensor, role="intermediate", block=writers[tensor.name])
+                assembly.tensors[tensor.name] = inside
+    position = {block.name: number for number, block in enumerate(blocks)}
+    declared = [tensor for tensor in assembly.tensors.values() if tensor.role != "intermediate"]
+    declared.sort(key=lambda tensor: position.get(tensor.block, -1))
+    made = [assembly.tensors[node.writes] for block in blocks for node in block.nodes]
+    return tuple(dict.fromkeys([*declared, *made]))

@@ -1,4 +1,4 @@
-"""A graph file to a Graph: extents, tensors, then nodes from top to bottom, every mistake of the file at once."""
+"""A graph file to a Graph: extents, what is used of other files, tensors, nodes; every mistake of the file at once."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from patterns.assemble import assembled
+from patterns.compose import GIVEN, Opened, need_room, of_use, used
 from patterns.conditions import broken
 from patterns.errors import Mistake, UnknownName
 from patterns.expression import ExpressionError, ExtentsError, resolve
@@ -33,15 +34,26 @@ def parse_graph(text: str, file: str = "graph.yaml", overrides: Mapping[str, str
 
 def graph_of(document: Document, overrides: Mapping[str, str] = NONE) -> Graph:
     """The graph that a document describes. Raises as `read_graph` does."""
+    return without_lone_members(_whole(document, overrides, Opened()))
+
+
+def graph_in(file: Path | Traversable, overrides: Mapping[str, str], opened: Opened) -> Graph:
+    """The graph in a file that another one uses, with every node that is written in it. Raises as `read_graph` does."""
+    return _whole(load_file(file), overrides, opened)
+
+
+def _whole(document: Document, overrides: Mapping[str, str], opened: Opened) -> Graph:
+    opened = need_room(document, opened)
     spec = validate(graph_model(), document)
     mistakes: list[Mistake] = []
     sizes = _sizes(spec, document, overrides, mistakes)
     if not mistakes:
         # Shapes of extents that do not go together only repeat what is wrong with these.
         document.refuse(_not_met(spec, document, sizes))
-    graph = assembled(spec, document, sizes, mistakes)
+    pieces = used(spec, document, sizes, overrides, opened, mistakes)
+    graph = assembled(spec, document, sizes, pieces, mistakes)
     document.refuse(mistakes)
-    return without_lone_members(graph)
+    return graph
 
 
 def _not_met(spec: GraphSpec, document: Document, sizes: Mapping[str, int]) -> list[Mistake]:
@@ -62,15 +74,16 @@ def _sizes(
     spec: GraphSpec, document: Document, overrides: Mapping[str, str], mistakes: list[Mistake]
 ) -> dict[str, int]:
     """Extent by name. After a mistake it is empty of what could not be computed."""
-    for name in overrides:
+    own = {name: text for name, text in overrides.items() if of_use(spec, name) is None}
+    for name in own:
         if name not in spec.extents:
             raise UnknownName("extent", name, spec.extents)
     try:
-        return resolve({**spec.extents, **overrides})
+        return resolve({**spec.extents, **own})
     except ExtentsError as error:
         for wrong in error.mistakes:
             if wrong.name in overrides:
-                mistakes.append(Mistake(f"--set {wrong.name}", 1, wrong.offset + 1, "", wrong.message))
+                mistakes.append(Mistake(f"{GIVEN}{wrong.name}", 1, wrong.offset + 1, "", wrong.message))
             else:
                 mistakes.append(document.inside(("extents", wrong.name), wrong.offset, wrong.message))
         return error.resolved

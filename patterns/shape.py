@@ -17,6 +17,11 @@ def listed(dims: Sequence[str]) -> str:
     return f"[{', '.join(dims)}]"
 
 
+def typed(tensor: Tensor) -> str:
+    """A tensor's type as a reader writes it: bf16 [rows, columns]."""
+    return f"{tensor.dtype} {listed(tensor.dims)}"
+
+
 def written(node: Node, dims: tuple[str, ...], dtype: str, declared: Tensor | None, rule: str) -> Tensor:
     """The tensor that a node writes: as inferred, or as declared if that has the same dims.
 

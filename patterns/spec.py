@@ -117,6 +117,36 @@ class BlockSpec(Strict):
     """Patterns by name."""
 
 
+class UseSpec(Strict):
+    """Blocks of another graph, in the place of a block. What they name is called NAME_..., after the block's own name.
+
+    Its results and its extents are read as NAME_result and NAME_extent. The whole graph is used, or one block of it.
+    """
+
+    use: str
+    """A graph in YAML, by its path from this file, or a workload of the library."""
+    block: Name | None = None
+    """The one block that is used."""
+    count: Extent | None = None
+    """How often that block is executed, if not as often as its own file says."""
+    extents: dict[Name, Extent] = {}
+    """Extents of the other graph, as expressions of ours. The name of one of ours alone: they are the same dim."""
+    reads: dict[Name, Name] = {}
+    """{theirs: ours}: which of our tensors stands for a tensor of the other graph."""
+
+
+class AgainSpec(Strict):
+    """The blocks that another block uses, executed once more on other operands: dims, weights and states are those."""
+
+    again: Name
+    """A block above that says what is used."""
+    reads: dict[Name, Name] = {}
+    """{theirs: ours}: which of our tensors stands for a tensor of the other graph."""
+
+
+Entry = BlockSpec | UseSpec | AgainSpec
+
+
 class GraphSpec(Strict):
     """A graph file: either `nodes`, which are one block named like the graph, or `blocks`."""
 
@@ -132,8 +162,8 @@ class GraphSpec(Strict):
     """Inputs, weights, states and outputs; what lies between them follows from the nodes."""
     nodes: Annotated[dict[Name, NodeSpec], _SOME] | None = None
     """Patterns by name, of a graph that repeats nothing."""
-    blocks: Annotated[dict[Name, BlockSpec], _SOME] | None = None
-    """Groups of nodes by name, in order; one with a count is repeated."""
+    blocks: Annotated[dict[Name, Entry], _SOME] | None = None
+    """Groups of nodes by name, in order; one with a count is repeated, one with `use` is of another graph."""
 
     @model_validator(mode="after")
     def _one_form(self) -> GraphSpec:
@@ -155,7 +185,8 @@ def graph_of(node: Any) -> type[GraphSpec]:
     """GraphSpec whose nodes are of the type `node`."""
     nodes: Any = Annotated[dict[Name, node], _SOME]
     block = create_model("BlockSpec", __base__=BlockSpec, nodes=(nodes, _told(BlockSpec, "nodes", ...)))
-    blocks: Any = Annotated[dict[Name, block], _SOME] | None
+    forms: Any = Annotated[block, Tag("block")] | Annotated[UseSpec, Tag("use")] | Annotated[AgainSpec, Tag("again")]
+    blocks: Any = Annotated[dict[Name, Annotated[forms, Discriminator(_form)]], _SOME] | None
     return create_model(
         "GraphSpec",
         __base__=GraphSpec,
@@ -169,14 +200,20 @@ def _told(model: type[BaseModel], field: str, default: object) -> Any:
     return Field(default, description=model.model_fields[field].description)
 
 
+def _form(given: object) -> str:
+    """Which form of an entry under `blocks` this is."""
+    held = given if isinstance(given, dict) else type(given).model_fields if isinstance(given, BaseModel) else {}
+    return next((form for form in ("use", "again") if form in held), "block")
+
+
 def kind(given: object) -> str | None:
     """The kind of a node as written; None if it has none that is text."""
     found = given.get("kind") if isinstance(given, dict) else getattr(given, "kind", None)
     return found if isinstance(found, str) else None
 
 
-def blocks_of(spec: GraphSpec) -> list[tuple[Path, str, BlockSpec]]:
-    """(path in the file, name, block) of every block."""
+def blocks_of(spec: GraphSpec) -> list[tuple[Path, str, Entry]]:
+    """(path in the file, name, block) of every block, and of every use of another graph's."""
     if spec.blocks is None:
         return [((), spec.name, BlockSpec(nodes=spec.nodes or {}))]
     return [(("blocks", name), name, block) for name, block in spec.blocks.items()]
