@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 
+from gpu_model.access import Access
 from gpu_model.machine import Machine
 from gpu_model.price import Mma, mma
 from gpu_model.product import Product
 from gpu_model.smem_layout import USUAL, conflict_ways
-from gpu_model.space import Access, Space, steps_of, tile_sizes
+from gpu_model.space import Space, steps_of, tile_sizes
 from patterns.axes import points
-from patterns.count import node_demand, node_dims, storage_of
+from patterns.count import node_demand, storage_of
 from patterns.dtypes import bytes_of
 from patterns.graph import Node
 from patterns.plan import Tile
@@ -143,7 +144,7 @@ class Cut:
 
     def in_step(self, node: Node) -> bool:
         """Whether a node runs in every step, not once at a tile's end."""
-        return not self.steps or self._stepped(node_dims(self.space.graph, node))
+        return not self.steps or self._stepped(self.space.dims_of(node))
 
     def _stepped(self, dims: Sequence[str]) -> bool:
         return not self.steps or any(step.dim in dims for step in self.steps)

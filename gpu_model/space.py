@@ -2,47 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import prod
 
+from gpu_model.access import Access, Sizes, accesses, written
 from gpu_model.connected import connected
 from gpu_model.product import Product, product_of
+from patterns.addressed import Addresses, addresses, dims_beside
 from patterns.axes import points, union, without
-from patterns.count import node_dims, storage_of, tensor_bytes
-from patterns.dtypes import bytes_of
+from patterns.count import node_dims, tensor_bytes
 from patterns.graph import Graph, Node
-from patterns.kind import has, kind_of
+from patterns.kind import has
 from patterns.plan import Tile
 from patterns.tiles import accumulated_dims, new_dims, tiled_dims
-
-Sizes = Mapping[str, int]
-
-
-@dataclass(frozen=True)
-class Access:
-    """Bytes of a tensor from outside that a tile reads or writes: `times` elements for each point of `dims`.
-
-    times: several nodes may take different rows of it, or different slices.
-    """
-
-    tensor: str
-    dims: tuple[str, ...]
-    dtype: str
-    times: int = 1
-
-    def num_bytes(self, sizes: Sizes) -> int:
-        """Bytes with these extents."""
-        return bytes_of(self.elements(sizes), self.dtype)
-
-    def elements(self, sizes: Sizes) -> int:
-        """Elements with these extents."""
-        return points(self.dims, sizes) * self.times
-
-    def distinct(self, loops: Iterable[Tile], sizes: Sizes) -> int:
-        """How many different tiles of the tensor the loops pass over."""
-        return prod(steps_of(loop, sizes) for loop in loops if loop.dim in self.dims)
 
 
 @dataclass(frozen=True)
@@ -51,7 +24,7 @@ class Space:
 
     free: dims whose tiles are independent of each other, those of the widest result first. stepped: reduced dims that
     may be taken part by part, because nobody reads the reduced result together with them again (or because the parts
-    are rescaled online). Every other dim is whole in every tile.
+    are rescaled online). Every other dim is whole in every tile. chains: nodes that are only another address.
     """
 
     graph: Graph
@@ -60,6 +33,7 @@ class Space:
     writes: tuple[Access, ...]
     free: tuple[str, ...]
     stepped: tuple[str, ...]
+    chains: tuple[Addresses, ...] = ()
 
     @cached_property
     def sizes(self) -> Sizes:
@@ -93,7 +67,16 @@ class Space:
     def _ends_tile(self, node: Node) -> bool:
         """Whether a node runs when a tile's sums are complete."""
         light = has(node, "elementwise") or has(node, "updates")
-        return light and not set(self.stepped).intersection(node_dims(self.graph, node))
+        return light and not set(self.stepped).intersection(self.dims_of(node))
+
+    @cached_property
+    def addresses(self) -> frozenset[str]:
+        """Names of the nodes that are only another address of what comes from outside."""
+        return frozenset(node.name for chain in self.chains for node in chain.nodes)
+
+    def dims_of(self, node: Node) -> tuple[str, ...]:
+        """Every dim of a node; of one that is only another address those by which it is read."""
+        return dims_beside(self.graph, node, self.chains)
 
     @cached_property
     def whole_points(self) -> int:
@@ -104,9 +87,9 @@ class Space:
     def _tile_dims(self, node: Node) -> tuple[str, ...]:
         """Dims of what a node's tile has: of what a buffer reads from outside only its result, to which that goes."""
         made = {other.writes for other in self.nodes}
-        if has(node, "moves") and not made.intersection(node.reads):
+        if node.name not in self.addresses and has(node, "moves") and not made.intersection(node.reads):
             return self.graph.tensor_named[node.writes].dims
-        return node_dims(self.graph, node)
+        return self.dims_of(node)
 
     @cached_property
     def whole_dims(self) -> tuple[str, ...]:
@@ -189,7 +172,7 @@ def _together(left: Access, right: Access) -> Access:
 
 
 def _sum_bytes(graph: Graph, accesses: Iterable[Access]) -> int:
-    return sum(access.num_bytes(graph.sizes) for access in accesses)
+    return sum(access.once_bytes or access.num_bytes(graph.sizes) for access in accesses)
 
 
 def whole_writes(spaces: Iterable[Space]) -> int:
@@ -199,16 +182,19 @@ def whole_writes(spaces: Iterable[Space]) -> int:
 
 def _space(graph: Graph, nodes: tuple[Node, ...], inside: Collection[str], online: Collection[str]) -> Space:
     made = {node.writes for node in nodes if not graph.tensor_named[node.writes].shares}
-    whole = set(_moved(graph, nodes, made)) | {node.along for node in nodes if node.along}
-    whole.update(*(new_dims(graph, node) for node in nodes if not has(node, "moves")))
+    chains = addresses(graph, nodes, inside)
+    between = {node.name for chain in chains for node in chain.nodes}
+    others = [node for node in nodes if node.name not in between]
+    whole = set(_moved(graph, others, made)) | {node.along for node in others if node.along}
+    whole.update(*(new_dims(graph, node) for node in others if not has(node, "moves")))
     reduced = union(*(node.over for node in nodes))
-    made_by = [made_dims(graph, node) for node in nodes]
+    made_by = [*(made_dims(graph, node) for node in others), *(chain.dims for chain in chains)]
     widest = max(made_by, key=lambda dims: points(dims, graph.sizes))
     free = without(union(widest, *made_by), whole | set(reduced) | set(_gathered(graph, nodes)))
     stepped = tuple(online) if online else tuple(dim for dim in reduced if _alike(nodes) and _once(graph, nodes, dim))
-    reads = _accesses(graph, nodes, made)
-    writes = [_written(graph, node) for node in nodes if node.writes not in inside]
-    return Space(graph, nodes, tuple(reads), tuple(writes), free, without(stepped, whole))
+    reads = accesses(graph, nodes, made, chains)
+    writes = [written(graph, node) for node in nodes if node.writes not in inside]
+    return Space(graph, nodes, tuple(reads), tuple(writes), free, without(stepped, whole), chains)
 
 
 def _moved(graph: Graph, nodes: Sequence[Node], made: Collection[str]) -> Iterator[str]:
@@ -254,38 +240,3 @@ def _once(graph: Graph, nodes: Sequence[Node], dim: str) -> bool:
         elif dim in accumulated_dims(graph, node):
             after.add(node.writes)
     return True
-
-
-def _accesses(graph: Graph, nodes: Sequence[Node], made: Collection[str]) -> list[Access]:
-    found: dict[tuple[str, tuple[str, ...]], Access] = {}
-    for node in nodes:
-        touched, _ = kind_of(node).touched(node, graph, graph.sizes)
-        own = {name: elements for name, elements in zip(node.reads, touched, strict=True) if name not in made}
-        for name, elements in own.items():
-            storage, dims = storage_of(graph, name), _dims(graph, node, name, elements)
-            before = found.get((storage, dims))
-            times = 1 if before is None or dims == graph.tensor_named[storage].dims else before.times + 1
-            if elements:
-                found[storage, dims] = Access(storage, dims, graph.tensor_named[name].dtype, times)
-    return list(found.values())
-
-
-def _written(graph: Graph, node: Node) -> Access:
-    _, elements = kind_of(node).touched(node, graph, graph.sizes)
-    dtype = graph.tensor_named[node.writes].dtype
-    return Access(storage_of(graph, node.writes), _dims(graph, node, node.writes, elements), dtype)
-
-
-def _dims(graph: Graph, node: Node, name: str, elements: int) -> tuple[str, ...]:
-    """The dims with one point for each element that is touched: the tensor's own, those of the result or of the rows.
-
-    A row that is found by an index comes from anywhere: a tile takes one for each of its points, however few there are
-    in all. A buffer's operand may have as many points as its result; it is read where the result's tile comes from.
-    """
-    own, result = (graph.tensor_named[n].dims for n in (name, node.writes))
-    if has(node, "updates") and graph.tensor_named[node.writes].shares:
-        return own if name in node.reads[1:] else graph.tensor_named[node.reads[2]].dims
-    if has(node, "indexes") and not has(node, "updates"):
-        return result if name == node.reads[0] else own
-    order = (result, own) if has(node, "moves") else (own, result)
-    return next((dims for dims in order if points(dims, graph.sizes) == elements), own)

@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, isqrt, prod
 
+from gpu_model.access import Access
 from gpu_model.cuts import Cut
 from gpu_model.machine import Machine
 from gpu_model.product import Product
-from gpu_model.space import Access, steps_of, whole_writes
+from gpu_model.space import steps_of, whole_writes
 from patterns.axes import points
 
 
@@ -67,7 +68,7 @@ def _from_hbm(name: str, once: int, cuts: Sequence[Cut], machine: Machine) -> in
     if stays_in_l2(once, machine):
         return once
     again = sum(
-        Fraction(access.num_bytes(cut.sizes) * cut.loads_of(access), _sharing(cut, access, machine))
+        Fraction(access.different_bytes(cut.sizes) * cut.loads_of(access), _sharing(cut, access, machine))
         for cut in cuts
         for access in cut.space.reads
         if access.tensor == name
@@ -80,7 +81,8 @@ def _sharing(cut: Cut, access: Access, machine: Machine) -> int:
     together = min(machine.sm_count, cut.tiles)
     if cut.space.matrix:
         return _sharing_in_patch(cut, cut.space.matrix, access, together)
-    return max(1, min(together, cut.tiles // access.distinct(cut.loops, cut.space.sizes)))
+    different = prod(steps_of(loop, cut.space.sizes) for loop in cut.loops if loop.dim in access.dims)
+    return max(1, min(together, cut.tiles // different))
 
 
 def _sharing_in_patch(cut: Cut, product: Product, access: Access, together: int) -> int:

@@ -62,6 +62,8 @@ def _why_not_ended(grouping: Grouping, group: Group) -> str:
     for space in spaces_of(graph, group.nodes, group.inside):
         made = [points(made_dims(graph, node), graph.sizes) for node in space.nodes if has(node, "contracts")]
         for node in space.nodes:
+            if node.name in space.addresses:
+                continue
             if points(made_dims(graph, node), graph.sizes) > max(made, default=0):
                 return f"{node.name} makes more than its product does, so that a tile of that would be made again"
         if not space.is_product:

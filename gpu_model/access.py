@@ -1,0 +1,97 @@
+"""What a tile reads from outside and what it writes: tensors, and the dims along which their tiles change."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from patterns.addressed import Addresses
+from patterns.axes import points
+from patterns.count import storage_of
+from patterns.dtypes import bytes_of
+from patterns.graph import Graph, Node
+from patterns.kind import has, kind_of
+
+Sizes = Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Access:
+    """Bytes of a tensor from outside that a tile reads or writes: `times` elements for each point of `dims`.
+
+    times: several nodes may take different rows of it, or different slices. through: windows and pads by which it is
+    read; touched: how many elements of the tensor these touch. spread: whether a tile has every window's own elements,
+    as the operand of a product must, and not each element once.
+    """
+
+    tensor: str
+    dims: tuple[str, ...]
+    dtype: str
+    times: int = 1
+    through: Addresses | None = None
+    touched: int = 0
+    spread: bool = False
+
+    def num_bytes(self, sizes: Sizes) -> int:
+        """Bytes with these extents."""
+        return bytes_of(self.elements(sizes), self.dtype)
+
+    def elements(self, sizes: Sizes) -> int:
+        """Elements with these extents."""
+        if self.through is not None and not self.spread:
+            return self.through.points(sizes)
+        return points(self.dims, sizes) * self.times
+
+    def different_bytes(self, sizes: Sizes) -> int:
+        """Bytes with these extents, every element of the tensor counted once."""
+        found = self.elements(sizes) if self.through is None else self.through.points(sizes)
+        return bytes_of(found, self.dtype)
+
+    @property
+    def once_bytes(self) -> int:
+        """Bytes of all that is read, if that is known to be less than its points."""
+        return bytes_of(self.touched, self.dtype)
+
+
+def accesses(graph: Graph, nodes: Sequence[Node], made: Collection[str], chains: Sequence[Addresses]) -> list[Access]:
+    """What nodes read from outside. made: what they make themselves; chains: those that are only another address."""
+    found: dict[tuple[str, tuple[str, ...]], Access] = {}
+    ways = {chain.nodes[0].name: chain for chain in chains}
+    for node in nodes:
+        touched, _ = kind_of(node).touched(node, graph, graph.sizes)
+        own = {name: elements for name, elements in zip(node.reads, touched, strict=True) if name not in made}
+        for name, elements in own.items():
+            storage, dtype = storage_of(graph, name), graph.tensor_named[name].dtype
+            if node.name in ways:
+                way = ways[node.name]
+                spread = any(has(reader, "contracts") for reader in nodes if way.result in reader.reads)
+                found[storage, way.dims] = Access(storage, way.dims, dtype, 1, way, elements, spread)
+                continue
+            dims = _dims(graph, node, name, elements)
+            before = found.get((storage, dims))
+            times = 1 if before is None or dims == graph.tensor_named[storage].dims else before.times + 1
+            if elements:
+                found[storage, dims] = Access(storage, dims, dtype, times)
+    return list(found.values())
+
+
+def written(graph: Graph, node: Node) -> Access:
+    """What a node writes."""
+    _, elements = kind_of(node).touched(node, graph, graph.sizes)
+    dtype = graph.tensor_named[node.writes].dtype
+    return Access(storage_of(graph, node.writes), _dims(graph, node, node.writes, elements), dtype)
+
+
+def _dims(graph: Graph, node: Node, name: str, elements: int) -> tuple[str, ...]:
+    """The dims with one point for each element that is touched: the tensor's own, those of the result or of the rows.
+
+    A row that is found by an index comes from anywhere: a tile takes one for each of its points, however few there are
+    in all. A buffer's operand may have as many points as its result; it is read where the result's tile comes from.
+    """
+    own, result = (graph.tensor_named[n].dims for n in (name, node.writes))
+    if has(node, "updates") and graph.tensor_named[node.writes].shares:
+        return own if name in node.reads[1:] else graph.tensor_named[node.reads[2]].dims
+    if has(node, "indexes") and not has(node, "updates"):
+        return result if name == node.reads[0] else own
+    order = (result, own) if has(node, "moves") else (own, result)
+    return next((dims for dims in order if points(dims, graph.sizes) == elements), own)
