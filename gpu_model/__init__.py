@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from gpu_model.lowering import lower
     from gpu_model.machine import Machine, load_machine, machine_names
     from gpu_model.policy import policy_names
+    from gpu_model.rounding import stored
     from gpu_model.schedule import schedule_names
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "machine_names",
     "policy_names",
     "schedule_names",
+    "stored",
 ]
 
 _HOME = {
@@ -30,6 +32,7 @@ _HOME = {
     "machine_names": "machine",
     "policy_names": "policy",
     "schedule_names": "schedule",
+    "stored": "rounding",
 }
 
 

@@ -7,15 +7,18 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from patterns.count import node_dims
-from patterns.dtypes import is_integer
+from patterns.dtypes import dtype_bits, is_integer
 from patterns.graph import Graph, Node, Tensor
 from patterns.kind import Operand, has, kind_of
 from patterns.memory import Memory, PerMember, full_shape, provided
+from patterns.rounding import PRECISION, Stored, all_rounded, kept_types, range_of
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+# Integers of so many bits or fewer stand for numbers, not for places.
+QUANTISED_BITS = 8
 # The operands of a node, for each member.
 MemberOperands = list[list[Operand]]
 
@@ -27,21 +30,25 @@ def evaluate(
     *,
     also: Iterable[str] = (),
     precision: str = "float64",
+    rounding: Stored | None = None,
 ) -> dict[str, NDArray[Any]]:
     """Outputs (and what nobody reads) and final states by name; of other tensors those in `also`.
 
     arrays: every input, weight and state; a block's weights and states have a leading axis of its count. members: run
     so many in lockstep; an array may then have a leading axis of members (else all have the same), and every result
     has one. Computes in `precision`, whatever the graph's dtypes. A state is read as it is at that moment.
+    rounding: which results of a node by itself are rounded to their dtypes, in fp32 arithmetic (see rounding.py).
     Raises UserError for arrays that are missing, too many, of another shape or not numbers, and for wrong indices.
     """
-    memory = Memory(graph, arrays, members, precision)
+    memory = Memory(graph, arrays, members, PRECISION if rounding else precision, rounds=rounding is not None)
+    kept = {name: dtype for _, node in graph.nodes() for name, dtype in kept_types(graph, (node,), rounding).items()}
     for block in graph.blocks:
         for execution in range(block.count):
             for node in block.nodes:
                 read = [memory.read(name, execution) for name in node.reads]
                 dims = [graph.tensor_named[name].dims for name in node.reads]
-                memory.write(node.writes, execution, computed(graph, node, operands_of(read, dims)))
+                made = computed(graph, node, operands_of(read, dims))
+                memory.write(node.writes, execution, all_rounded(made, kept.get(node.writes)))
             memory.carry(block)
         memory.leave(block)
     return memory.results(also)
@@ -85,6 +92,9 @@ def _random(graph: Graph, tensor: Tensor, shape: tuple[int, ...], random: np.ran
 
     if is_integer(tensor.dtype):
         limit = _limit(graph, tensor)
+        least, greatest = range_of(tensor.dtype)
+        if not limit or limit > greatest + 1:
+            return random.integers(least, greatest + 1, shape)
         row = shape[-1] if shape else 1
         if row > limit:
             return random.integers(0, limit, shape)
@@ -95,8 +105,13 @@ def _random(graph: Graph, tensor: Tensor, shape: tuple[int, ...], random: np.ran
 
 
 def _limit(graph: Graph, tensor: Tensor) -> int:
-    """What an integer stays below: the extent it is an index of, else the greatest where it is used (a position)."""
+    """What an integer stays below: the extent it is an index of, else the greatest where it is used (a position).
+
+    0 for the values of a quantised tensor, which are of few bits and no index.
+    """
     readers = [node for _, node in graph.nodes() if tensor.name in node.reads]
     indexed = [graph.sizes[n.along] for n in readers if has(n, "indexes") and n.reads[1] == tensor.name]
     used = [graph.sizes[dim] for node in readers for dim in node_dims(graph, node)]
+    if not indexed and dtype_bits(tensor.dtype) <= QUANTISED_BITS:
+        return 0
     return min(indexed) if indexed else max(used, default=1)

@@ -11,6 +11,7 @@ from patterns.count import hidden
 from patterns.graph import Block, Graph, Node
 from patterns.memory import Memory, PerMember
 from patterns.plan import Call, Plan
+from patterns.rounding import PRECISION, Stored, kept_types
 from patterns.split import Unmerged, combined, run_split
 from patterns.tiles import PlanError
 
@@ -19,23 +20,30 @@ if TYPE_CHECKING:
 
 
 def execute(
-    plan: Plan, arrays: Mapping[str, NDArray[Any]], *, also: Iterable[str] = (), precision: str = "float64"
+    plan: Plan,
+    arrays: Mapping[str, NDArray[Any]],
+    *,
+    also: Iterable[str] = (),
+    precision: str = "float64",
+    rounding: Stored | None = None,
 ) -> dict[str, NDArray[Any]]:
     """What `evaluate` gives, computed as the plan says: call by call, tile by tile, with `plan.members` in lockstep.
 
+    rounding: which results of a call's nodes are rounded, as the machine does; then sums are fp32 (see rounding.py).
     Consecutive calls with the same block and count are repeated together. What a call hides nobody else can read.
     Raises UserError for wrong arrays, as evaluate does, and PlanError if the plan does not compute its graph: a node
     left out or run twice, a tile read before it is complete or not written exactly once, a partial result not merged.
     """
-    memory = Memory(plan.graph, arrays, plan.members, precision)
+    given = PRECISION if rounding else precision
+    memory = Memory(plan.graph, arrays, plan.members, given, rounds=rounding is not None)
     done = dict.fromkeys(plan.graph.block_named, 0)
     for block, calls in passes(plan):
         if block is None:
-            _run_blocks(plan.graph, memory, calls, done)
+            _run_blocks(plan.graph, memory, calls, done, rounding)
             continue
         if done[block.name] == block.count:
             raise PlanError(f"block {block.name} is executed more than {block.count} times")
-        _run_pass(plan.graph, memory, block, calls, done[block.name])
+        _run_pass(plan.graph, memory, block, calls, done[block.name], rounding)
         done[block.name] += 1
         memory.carry(block)
         if done[block.name] == block.count:
@@ -59,14 +67,16 @@ def passes(plan: Plan) -> Iterator[tuple[Block | None, tuple[Call, ...]]]:
         yield from [(plan.graph.block_named.get(name), calls)] * times
 
 
-def _run_blocks(graph: Graph, memory: Memory, calls: tuple[Call, ...], done: dict[str, int]) -> None:
+def _run_blocks(
+    graph: Graph, memory: Memory, calls: tuple[Call, ...], done: dict[str, int], rounding: Stored | None
+) -> None:
     """Calls that span blocks: of each block in turn, all executions."""
     for call in calls:
         for block in graph.blocks:
             if not {node.name for node in block.nodes}.intersection(call.nodes):
                 continue
             for execution in range(block.count):
-                _run_pass(graph, memory, block, (_within(call, block),), execution)
+                _run_pass(graph, memory, block, (_within(call, block),), execution, rounding)
                 memory.carry(block)
             memory.leave(block)
             done[block.name] += block.count
@@ -79,7 +89,9 @@ def _within(call: Call, block: Block) -> Call:
     return replace(call, tiling=replace(call.tiling, nests=nests))
 
 
-def _run_pass(graph: Graph, memory: Memory, block: Block, calls: tuple[Call, ...], execution: int) -> None:
+def _run_pass(
+    graph: Graph, memory: Memory, block: Block, calls: tuple[Call, ...], execution: int, rounding: Stored | None
+) -> None:
     """One execution of a block. Raises PlanError unless its nodes are run once each."""
     unmerged: dict[str, Unmerged] = {}
     ran: list[str] = []
@@ -93,7 +105,7 @@ def _run_pass(graph: Graph, memory: Memory, block: Block, calls: tuple[Call, ...
         by_name = {node.name: node for node in block.nodes}
         nodes = tuple(by_name[name] for name in call.nodes if name in by_name)
         ran += [node.name for node in nodes]
-        left = _run_call(graph, memory, call, nodes, execution)
+        left = _run_call(graph, memory, call, nodes, execution, rounding)
         if left is not None:
             unmerged[call.name] = left
     if sorted(ran) != sorted(node.name for node in block.nodes):
@@ -103,7 +115,9 @@ def _run_pass(graph: Graph, memory: Memory, block: Block, calls: tuple[Call, ...
         raise PlanError(f"partial results of {sorted(unmerged)} are not merged")
 
 
-def _run_call(graph: Graph, memory: Memory, call: Call, nodes: tuple[Node, ...], execution: int) -> Unmerged | None:
+def _run_call(
+    graph: Graph, memory: Memory, call: Call, nodes: tuple[Node, ...], execution: int, rounding: Stored | None
+) -> Unmerged | None:
     """One call: what it makes visible, and what it leaves to be merged."""
 
     def read(name: str) -> PerMember:
@@ -114,7 +128,7 @@ def _run_call(graph: Graph, memory: Memory, call: Call, nodes: tuple[Node, ...],
 
     inside = hidden(graph, [node.name for node in nodes])
     visible = tuple(node.writes for node in nodes if node.writes not in inside)
-    made = run_split(graph, nodes, call.tiling, read, visible)
+    made = run_split(graph, nodes, call.tiling, read, visible, kept_types(graph, nodes, rounding))
     for name, arrays in made.complete.items():
         memory.write(name, execution, arrays)
     return made if made.incomplete else None

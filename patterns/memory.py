@@ -9,6 +9,7 @@ from patterns.count import storage_of
 from patterns.dtypes import is_integer
 from patterns.errors import UserError, did_you_mean
 from patterns.graph import Block, Graph, Tensor
+from patterns.rounding import range_of, rounded
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -62,13 +63,16 @@ def need_fresh(graph: Graph) -> None:
 class Memory:
     """Arrays of a run. Nothing that was given is changed: states are copied."""
 
-    def __init__(self, graph: Graph, arrays: Mapping[str, NDArray[Any]], members: int, precision: str) -> None:
+    def __init__(
+        self, graph: Graph, arrays: Mapping[str, NDArray[Any]], members: int, precision: str, *, rounds: bool = False
+    ) -> None:
+        """rounds: whether what is given is rounded to its type."""
         need_fresh(graph)
         _need_sound(graph, arrays, members)
         self.graph = graph
         self.members = members
         self._held = {
-            tensor.name: _per_member(graph, tensor, arrays[tensor.name], members, precision)
+            tensor.name: _per_member(graph, tensor, arrays[tensor.name], members, precision, rounds)
             for tensor in provided(graph)
         }
         self._before: dict[str, PerMember | None] = {}
@@ -126,11 +130,12 @@ class Memory:
         return {name: numpy.stack(held) if self.members > 1 else held[0] for name, held in found.items()}
 
 
-def _per_member(graph: Graph, tensor: Tensor, array: Any, members: int, precision: str) -> PerMember:
+def _per_member(graph: Graph, tensor: Tensor, array: Any, members: int, precision: str, rounds: bool) -> PerMember:
     import numpy
 
     dtype = "int64" if is_integer(tensor.dtype) else precision
     converted = numpy.array(array, dtype=dtype)
+    converted = rounded(converted, tensor.dtype) if rounds else converted
     shared = converted.ndim == len(full_shape(graph, tensor))
     return [converted.copy() if shared else converted[member] for member in range(members)]
 
@@ -157,10 +162,18 @@ def _need_sound(graph: Graph, arrays: Mapping[str, NDArray[Any]], members: int) 
             wrong.append(f"{tensor.name!r} has shape {shape}, due is {_described(graph, tensor)}")
         elif is_integer(tensor.dtype) and arrays[tensor.name].dtype.kind not in "iu":
             wrong.append(f"{tensor.name!r} is {arrays[tensor.name].dtype}, due are integers ({tensor.dtype})")
+        elif is_integer(tensor.dtype) and _beyond(arrays[tensor.name], tensor.dtype):
+            least, greatest = range_of(tensor.dtype)
+            wrong.append(f"{tensor.name!r} has numbers that {tensor.dtype} does not hold: it has {least} to {greatest}")
         elif arrays[tensor.name].dtype.kind not in "iuf":
             wrong.append(f"{tensor.name!r} is {arrays[tensor.name].dtype}, due are numbers")
     if wrong:
         raise UserError("\n".join(wrong))
+
+
+def _beyond(array: NDArray[Any], dtype: str) -> bool:
+    least, greatest = range_of(dtype)
+    return bool(array.size) and (int(array.min()) < least or int(array.max()) > greatest)
 
 
 def _fits(shape: tuple[int, ...], due: tuple[int, ...], members: int) -> bool:

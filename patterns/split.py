@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from patterns.graph import Graph, Node
 from patterns.memory import PerMember
 from patterns.online import WHOLE, MergeError, Partial, merged, partials
 from patterns.plan import Tiling
+from patterns.rounding import NOT_ROUNDED, all_rounded, unstored_type
 from patterns.tiled import Local, Read, Schedule, TiledCall, schedule
 from patterns.tiles import PlanError, Ranges, slices
 
@@ -21,11 +22,22 @@ class Unmerged:
     incomplete: tuple[str, ...] = ()
     found: Mapping[str, Partial] = field(default_factory=dict)
     parts: tuple[Local, ...] = ()
+    kept: Mapping[str, str] = field(default_factory=dict)
 
 
-def run_split(graph: Graph, nodes: tuple[Node, ...], tiling: Tiling, read: Read, visible: tuple[str, ...]) -> Unmerged:
-    """Run a call's nodes, part by part if its tiling splits a dim. visible: what others read. Raises PlanError."""
-    plan = schedule(graph, nodes, tiling)
+def run_split(
+    graph: Graph,
+    nodes: tuple[Node, ...],
+    tiling: Tiling,
+    read: Read,
+    visible: tuple[str, ...],
+    kept: Mapping[str, str] = NOT_ROUNDED,
+) -> Unmerged:
+    """Run a call's nodes, part by part if its tiling splits a dim. visible: what others read. Raises PlanError.
+
+    kept: the type that each result is rounded to. What is to be merged is not, before it is.
+    """
+    plan = schedule(graph, nodes, tiling, kept)
     if not tiling.splits:
         local = _run_part(graph, plan, nodes, read, {}, Local())
         return Unmerged({name: local.arrays[name] for name in visible})
@@ -36,12 +48,18 @@ def run_split(graph: Graph, nodes: tuple[Node, ...], tiling: Tiling, read: Read,
         found = partials(graph, nodes, dim)
     except MergeError as error:
         raise PlanError(str(error)) from error
+    plan = replace(plan, kept={name: _kept_in_part(dtype, found[name]) for name, dtype in kept.items()})
     ranges = part_ranges(dim, graph.sizes[dim], count)
     split = tuple(node for node in nodes if found[node.writes] != WHOLE)
     parts = [_run_part(graph, plan, nodes, read, ranges[0], Local())]
     for part in ranges[1:]:
         parts.append(_run_part(graph, plan, split, read, part, _whole_of(parts[0], found)))
-    return _sorted_out(graph, split, visible, found, ranges, parts)
+    return replace(_sorted_out(graph, split, visible, found, ranges, parts), kept=kept)
+
+
+def _kept_in_part(dtype: str, partial: Partial) -> str:
+    """A sum or an extreme of one part waits for the others in the type that it was computed in."""
+    return unstored_type(dtype) if partial.state in ("extreme", "weighted") else dtype
 
 
 def part_ranges(dim: str, extent: int, count: int) -> list[Ranges]:
@@ -106,4 +124,5 @@ def combined(graph: Graph, unmerged: Unmerged) -> dict[str, PerMember]:
     """The incomplete tensors of a call, merged, for each member."""
     members = len(next(iter(unmerged.parts[0].arrays.values())))
     views = [[{n: a[m] for n, a in local.arrays.items()} for local in unmerged.parts] for m in range(members)]
-    return {name: [merged(graph, unmerged.found, name, parts) for parts in views] for name in unmerged.incomplete}
+    together = {name: [merged(graph, unmerged.found, name, parts) for parts in views] for name in unmerged.incomplete}
+    return {name: all_rounded(arrays, unmerged.kept.get(name)) for name, arrays in together.items()}

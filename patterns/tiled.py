@@ -10,6 +10,7 @@ from patterns.evaluate import MemberOperands, computed, operands_of
 from patterns.graph import Graph, Node
 from patterns.kind import Accumulating, Carrying, has, kind_of
 from patterns.memory import PerMember
+from patterns.rounding import NOT_ROUNDED, all_rounded
 from patterns.tiles import (
     Level,
     Loop,
@@ -46,7 +47,7 @@ class Schedule:
     """A call's nodes with what decides in which steps each runs.
 
     makes: the tensors that they write. after: loops (around the node, and not its own) in whose last step it runs,
-    because it needs what they make; in the first step of all others.
+    because it needs what they make; in the first step of all others. kept: the type that each result is rounded to.
     """
 
     level: Level
@@ -54,9 +55,10 @@ class Schedule:
     after: Mapping[str, frozenset[Loop]]
     tiled: Mapping[str, frozenset[str]]
     accumulated: Mapping[str, frozenset[str]]
+    kept: Mapping[str, str]
 
 
-def schedule(graph: Graph, nodes: tuple[Node, ...], tiling: Tiling) -> Schedule:
+def schedule(graph: Graph, nodes: tuple[Node, ...], tiling: Tiling, kept: Mapping[str, str] = NOT_ROUNDED) -> Schedule:
     """When the nodes of a call run. Raises PlanError for loops that no accumulator could follow."""
     level = level_of(tiling, nodes, graph.sizes)
     around = {node.name: loops for node, loops in paths(level)}
@@ -73,7 +75,7 @@ def schedule(graph: Graph, nodes: tuple[Node, ...], tiling: Tiling) -> Schedule:
         )
         for name, loops in around.items()
     }
-    return Schedule(level, frozenset(node.writes for node in nodes), after, tiled, accumulated)
+    return Schedule(level, frozenset(node.writes for node in nodes), after, tiled, accumulated, kept)
 
 
 def needed_by(node: Node, nodes: tuple[Node, ...]) -> frozenset[str]:
@@ -158,7 +160,9 @@ class TiledCall:
                 arrays = self.local.arrays[source]
             else:
                 raise PlanError(f"{node.name} reads a tile of {source} before it is complete")
-            read.append([array[tile] for array in arrays])
+            # A matrix unit takes operands of their types; what was stored has its type already.
+            multiplied = self.graph.tensor_named[name].dtype if self.plan.kept and has(node, "contracts") else None
+            read.append(all_rounded([array[tile] for array in arrays], multiplied))
         return operands_of(read, [self.graph.tensor_named[name].dims for name in node.reads])
 
     def _is_complete(self, name: str, tile: tuple[slice, ...]) -> bool:
@@ -193,6 +197,7 @@ class TiledCall:
     def _write(self, node: Node, tile: tuple[slice, ...], results: PerMember, *, complete: bool) -> None:
         import numpy
 
+        results = all_rounded(results, self.plan.kept.get(node.writes))
         if node.writes not in self.local.arrays:
             shape = self.graph.shape(node.writes)
             self.local.arrays[node.writes] = [numpy.zeros(shape, numpy.asarray(result).dtype) for result in results]

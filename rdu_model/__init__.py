@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from rdu_model.metapipe import Metapipeline
     from rdu_model.orchestrate import mode_names
     from rdu_model.perform import execute_metapipe, simulate_metapipe
+    from rdu_model.rounding import stored
     from rdu_model.source import write_metapipe
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "machine_names",
     "mode_names",
     "simulate_metapipe",
+    "stored",
     "write_metapipe",
 ]
 
@@ -43,6 +45,7 @@ _HOME = {
     "machine_names": "machine",
     "mode_names": "orchestrate",
     "simulate_metapipe": "perform",
+    "stored": "rounding",
     "write_metapipe": "source",
 }
 

@@ -86,9 +86,10 @@ def test_k_is_shared_out_where_tiles_leave_sms_idle() -> None:
     assert few.calls[0].tiling.splits
     assert not many.calls[0].tiling.splits
     assert us(few) < 0.5 * us(plan_of(64, 64, 16384, splits=1))
-    # Parts are written and read again.
+    # Parts are written and read again, in fp32; the result is bf16.
     parts = dict(few.calls[0].tiling.splits)["k"]
-    assert dict(few.calls[1].traffic)["l2"] >= 64 * 64 * 4 * parts
+    assert dict(few.calls[1].traffic)["l2"] == 64 * 64 * (4 * parts + 2)
+    assert dict(few.calls[0].traffic)["l2"] >= 64 * 64 * 4 * parts
 
 
 def test_the_clock_falls_with_the_load_of_the_tensor_cores() -> None:
