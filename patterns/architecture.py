@@ -9,6 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from patterns.draft import Draft
 from patterns.plugin import load_module, modules
+from patterns.stored import Stored
 
 PACKAGE = "patterns.architectures"
 # Element types as configs write them.
@@ -60,12 +61,13 @@ class Architecture(Protocol):
     """The names that a file in architectures/ has.
 
     ARCHITECTURES, MODEL_TYPES: what a config calls it (`architectures`, `model_type`). Config: the fields that are
-    read, and those that must be absent.
+    read, and those that must be absent. STORED: how checkpoints hold the weights of its graph.
     """
 
     ARCHITECTURES: tuple[str, ...]
     MODEL_TYPES: tuple[str, ...]
     Config: type[ConfigFields]
+    STORED: Mapping[str, Stored]
 
     def draft(self, config: Any) -> Draft:
         """The graph of one run of a config without mistakes, and what of a ready-made graph is not so in it."""

@@ -75,6 +75,11 @@ class Draft:
         made = {name: {"dims": text.split(), "dtype": WRITTEN_DTYPE, "role": "weight"} for name, text in dims.items()}
         return self.changed(lambda data: _tensors(data, block).update(made))
 
+    def outer_weights(self, **dims: str) -> Draft:
+        """The draft with more weights of the whole graph; dims are names with spaces between."""
+        made = {name: {"dims": text.split(), "dtype": WRITTEN_DTYPE, "role": "weight"} for name, text in dims.items()}
+        return self.changed(lambda data: data["tensors"].update(made))
+
     def inputs(self, dtype: str, **dims: str) -> Draft:
         """The draft with more inputs; dims are names with spaces between."""
         made = {name: {"dims": text.split(), "dtype": dtype, "role": "input"} for name, text in dims.items()}
@@ -106,9 +111,13 @@ class Draft:
         return renamed.changed(lambda data: _put(data, (node,), {node: self._node(node), **made}))
 
     def instead(self, nodes: Iterable[str], others: str, **names: str) -> Draft:
-        """The draft with nodes (YAML) in the place of some; the last of them is called as the last of those was."""
+        """The draft with nodes (YAML) in the place of some; others may read results of names that stay."""
         made = written_nodes(others, **names)
         return self.changed(lambda data: _put(data, tuple(nodes), made))
+
+    def without_nodes(self, *nodes: str) -> Draft:
+        """The draft without some nodes."""
+        return self.changed(lambda data: _put(data, nodes, {}))
 
     def before_readers(self, name: str, nodes: str, **names: str) -> Draft:
         """The draft with nodes (YAML) before the first that reads a tensor; all its readers read the last of them."""

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from patterns.architecture import Absent
+from patterns.decoder.biases import ATTENTION, FEED_FORWARD, with_biases
 from patterns.decoder.config import DecoderConfig
 from patterns.decoder.draft import decoder
+from patterns.decoder.stored import TABLE
 from patterns.draft import Draft
 
 ARCHITECTURES = ("LlamaForCausalLM",)
 MODEL_TYPES = ("llama",)
+STORED = TABLE
 
 
 class Config(DecoderConfig):
     """A Llama."""
 
-    attention_bias: Absent = False
-    mlp_bias: Absent = False
+    attention_bias: bool = False
+    mlp_bias: bool = False
 
 
 def draft(config: Config) -> Draft:
-    """The Llama graph."""
-    return decoder(config)
+    """The Llama graph, with biases where the config has some."""
+    biased = (ATTENTION if config.attention_bias else ()) + (FEED_FORWARD if config.mlp_bias else ())
+    return with_biases(decoder(config), biased)

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from patterns.architecture import Count
 from patterns.decoder.biases import ATTENTION_INPUTS, with_biases
-from patterns.decoder.config import DecoderConfig
 from patterns.decoder.draft import decoder
-from patterns.decoder.windows import with_windows
+from patterns.decoder.stored import TABLE
+from patterns.decoder.windows import WindowedConfig, with_windows
 from patterns.draft import Draft
 
-ARCHITECTURES = ("Qwen2ForCausalLM",)
+ARCHITECTURES = ("Qwen2ForCausalLM", "Qwen2VLForConditionalGeneration", "Qwen2_5_VLForConditionalGeneration")
 MODEL_TYPES = ("qwen2", "qwen2_vl", "qwen2_5_vl", "qwen2_vl_text", "qwen2_5_vl_text")
+STORED = TABLE
 
 
-class Config(DecoderConfig):
+class Config(WindowedConfig):
     """A Qwen2. A window counts where `use_sliding_window` says so, from layer `max_window_layers` on."""
 
     use_sliding_window: bool = False
-    sliding_window: Count | None = None
     max_window_layers: int = 28
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
@@ -28,11 +27,10 @@ class Config(DecoderConfig):
             yield "use_sliding_window", "a window is used, and sliding_window does not say how long it is"
         yield from super().mistakes()
 
-    @property
-    def windows(self) -> list[int]:
-        """The window of each layer, 0 for none."""
-        window = self.sliding_window if self.use_sliding_window else None
-        return [window or 0 if layer >= self.max_window_layers else 0 for layer in range(self.num_hidden_layers)]
+    def usual_windows(self) -> list[int]:
+        """The window of each layer, 0 for one that sees all."""
+        window = (self.sliding_window or 0) if self.use_sliding_window else 0
+        return [window if layer >= self.max_window_layers else 0 for layer in range(self.num_hidden_layers)]
 
 
 def draft(config: Config) -> Draft:

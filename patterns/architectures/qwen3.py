@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from patterns.architectures.qwen2 import Config as WindowedConfig
+from patterns.architecture import Count
+from patterns.architectures import qwen2
 from patterns.decoder.biases import ATTENTION, with_biases
 from patterns.decoder.draft import decoder
 from patterns.decoder.norms import with_head_norms
+from patterns.decoder.stored import TABLE
 from patterns.decoder.windows import with_windows
 from patterns.draft import Draft
 
 ARCHITECTURES = ("Qwen3ForCausalLM",)
 MODEL_TYPES = ("qwen3", "qwen3_vl_text")
+STORED = TABLE
 
 
-class Config(WindowedConfig):
+class Config(qwen2.Config):
     """A Qwen3."""
 
-    head_dim: int | None = 128
+    head_dim: Count | None = 128
     attention_bias: bool = False
 
 
 def draft(config: Config) -> Draft:
     """Llama's graph with norms of queries and keys."""
-    made = decoder(config)
-    if config.attention_bias:
-        made = with_biases(made, ATTENTION)
+    made = with_biases(decoder(config), ATTENTION) if config.attention_bias else decoder(config)
     return with_windows(with_head_norms(made, config.rms_norm_eps), config.windows)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal
+from typing import ClassVar
 
 from patterns.architecture import ConfigFields, Count
 
@@ -16,7 +16,11 @@ class DecoderConfig(ConfigFields):
     head_dim: Count | None = None
     intermediate_size: Count
     rms_norm_eps: float = 1e-6
-    hidden_act: Literal["silu"] = "silu"
+    hidden_act: str = "silu"
+    partial_rotary_factor: float | None = None
+    rope_parameters: dict[str, object] | None = None
+
+    ACTIVATIONS: ClassVar[tuple[str, ...]] = ("silu",)
 
     @property
     def kv_heads(self) -> int:
@@ -31,7 +35,8 @@ class DecoderConfig(ConfigFields):
     @property
     def rotated_dims(self) -> int:
         """Dims of a head that rotary positions turn."""
-        return self.dims_a_head
+        factor = self.partial_rotary_factor or (self.rope_parameters or {}).get("partial_rotary_factor")
+        return int(self.dims_a_head * factor) if isinstance(factor, float) else self.dims_a_head
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
         """(field, message) of everything that does not fit together."""
@@ -43,6 +48,11 @@ class DecoderConfig(ConfigFields):
         if self.rotated_dims % 2:
             field = "head_dim" if self.rotated_dims == self.dims_a_head else "partial_rotary_factor"
             yield field, f"rotary positions turn pairs, and {field} {self.rotated_dims} is odd"
+        if self.rotated_dims > self.dims_a_head:
+            yield "partial_rotary_factor", f"{self.rotated_dims} of {self.dims_a_head} dims of a head cannot be turned"
+        if self.hidden_act not in self.ACTIVATIONS:
+            known = ", ".join(self.ACTIVATIONS)
+            yield "hidden_act", f"activation {self.hidden_act!r} is not supported here; supported: {known}"
         yield from super().mistakes()
 
     def unshared(self, members: int) -> str:

@@ -2,22 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Literal
 
+from pydantic import Field
+
+from patterns.architecture import Count
+from patterns.decoder.config import DecoderConfig
 from patterns.decoder.layers import with_layers
 from patterns.decoder.norms import BLOCK
-from patterns.draft import Draft
+from patterns.draft import WRITTEN_DTYPE, Draft
 
 SLOTS = "kept"
+SLIDING, FULL = "sliding_attention", "full_attention"
 
 
-def with_windows(draft: Draft, windows: Sequence[int]) -> Draft:
-    """The window of each layer, 0 for a layer that sees all; all windows are equal."""
+class WindowedConfig(DecoderConfig):
+    """A decoder some of whose layers see a window. layer_types: which do, where the config lists its layers."""
+
+    sliding_window: Count | None = None
+    layer_types: tuple[Literal["sliding_attention", "full_attention"], ...] | None = Field(default=None, strict=False)
+
+    def mistakes(self) -> Iterator[tuple[str, str]]:
+        """(field, message) of everything that does not fit together."""
+        types, layers = self.layer_types or (), self.num_hidden_layers
+        if types and len(types) != layers:
+            yield "layer_types", f"{len(types)} layers are listed, and num_hidden_layers is {layers}"
+        if SLIDING in types and self.sliding_window is None:
+            yield "layer_types", f"{SLIDING} needs sliding_window, which says how long a window is"
+        yield from super().mistakes()
+
+    @property
+    def windows(self) -> list[int]:
+        """The window of each layer, 0 for one that sees all."""
+        if self.layer_types is None:
+            return self.usual_windows()
+        return [(self.sliding_window or 0) if kind == SLIDING else 0 for kind in self.layer_types]
+
+    def usual_windows(self) -> list[int]:
+        """The window of each layer where the config does not list its layers: the same for all."""
+        return [self.sliding_window or 0] * self.num_hidden_layers
+
+
+def with_windows(draft: Draft, windows: Sequence[int], *, own_rotary: bool = False) -> Draft:
+    """The window of each layer, 0 for one that sees all; all windows are equal.
+
+    A layer with a window has a rolling cache of as many slots as the run's tokens see: `places` says which slot each of
+    them is written to, `window_slots` which position each slot holds. own_rotary: it has rotary tables of its own.
+    """
     made = draft
     for window in set(windows) - {0}:
         made = made.extents(window=window, **{SLOTS: "min(context, window + seq - 1)"})
         made = made.inputs("int32", places="batch seq", window_slots=SLOTS)
-    return with_layers(made, [_windowed if window else _seeing_all for window in windows]).without_unread()
+        if own_rotary:
+            made = made.inputs(WRITTEN_DTYPE, window_cos="batch seq head_dim", window_sin="batch seq head_dim")
+    windowed = _windowed_turned if own_rotary else _windowed
+    return with_layers(made, [windowed if window else _seeing_all for window in windows]).without_unread()
 
 
 def _seeing_all(draft: Draft) -> Draft:
@@ -25,11 +65,11 @@ def _seeing_all(draft: Draft) -> Draft:
 
 
 def _windowed(draft: Draft) -> Draft:
-    """Every layer sees the last `window` tokens, in a rolling cache of as many slots as the run's tokens see.
-
-    `places` says which slot each of the run's tokens is written to, `window_slots` which position each slot holds.
-    """
     made = draft.of_dims(BLOCK, {"context": SLOTS})
     made = made.reading({"positions": "places"}, of=("k_written", "v_written"))
     made = made.reading({"slots": "window_slots"}, of=("masked",))
     return made.node("masked", fn="sliding_window", window="window")
+
+
+def _windowed_turned(draft: Draft) -> Draft:
+    return _windowed(draft).reading({"cos": "window_cos", "sin": "window_sin"}, of=("q_cos", "q_sin", "k_cos", "k_sin"))

@@ -1,0 +1,43 @@
+"""Gemma: Llama's layers with GELU, a scaled embedding, and gains of which one less is stored."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from patterns.architecture import Count
+from patterns.decoder.biases import ATTENTION, with_biases
+from patterns.decoder.config import DecoderConfig
+from patterns.decoder.draft import decoder
+from patterns.decoder.norms import with_unit_gains
+from patterns.decoder.stored import TABLE
+from patterns.draft import Draft
+
+ARCHITECTURES = ("GemmaForCausalLM",)
+MODEL_TYPES = ("gemma",)
+STORED = TABLE
+# What the format calls it; early configs say `gelu` and mean the same.
+GELU = "gelu_pytorch_tanh"
+
+
+class Config(DecoderConfig):
+    """A Gemma, whose configs leave out what is usual."""
+
+    head_dim: Count | None = 256
+    tie_word_embeddings: bool = True
+    hidden_act: str = GELU
+    hidden_activation: Literal["gelu_pytorch_tanh"] | None = None
+    attention_bias: bool = False
+
+    ACTIVATIONS: ClassVar[tuple[str, ...]] = (GELU, "gelu")
+
+
+def draft(config: Config) -> Draft:
+    """Llama's graph with Gemma's differences."""
+    return with_unit_gains(gemma(config))
+
+
+def gemma(config: Config) -> Draft:
+    """Llama's graph with GELU and a scaled embedding, and biases where the config has some."""
+    scale = "embedded_scaled: {kind: map, fn: scale, reads: [embedded], by: ${by}}"
+    made = decoder(config).node("activated", fn="gelu").after("embedded", scale, by=repr(config.hidden_size**0.5))
+    return with_biases(made, ATTENTION) if config.attention_bias else made
