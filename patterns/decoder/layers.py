@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from patterns.decoder.norms import BLOCK
+from patterns.decoder import BLOCK
 from patterns.draft import Data, Draft
 
 # Layers of a period: of a longer one, each run of alike layers is a block.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from patterns.decoder import BLOCK
 from patterns.draft import Draft
 
 RMS_NORM = """
@@ -11,7 +12,6 @@ ${x}_factor:  {kind: map,    fn: rsqrt,  reads: [${x}_mean], eps: ${eps}}
 ${x}_scaled:  {kind: zip,    fn: mul,    reads: [${x}, ${x}_factor]}
 ${x}_normed:  {kind: zip,    fn: mul,    reads: [${x}_scaled, ${gain}]}
 """
-BLOCK = "decoder"
 
 
 def with_head_norms(draft: Draft, eps: float) -> Draft:

@@ -8,9 +8,9 @@ from typing import Literal
 from pydantic import Field
 
 from patterns.architecture import Count
+from patterns.decoder import BLOCK
 from patterns.decoder.config import DecoderConfig
 from patterns.decoder.layers import with_layers
-from patterns.decoder.norms import BLOCK
 from patterns.draft import WRITTEN_DTYPE, Draft
 
 SLOTS = "kept"

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from patterns.count import parameters
+from patterns.errors import SpecError
 from patterns.graph import Graph
-from patterns.importers.huggingface import config_graph
+from patterns.importers.huggingface import config_draft, config_graph
 from patterns.library import CONFIGS, config_names, workload
 from patterns.plugin import data_file
 
@@ -49,11 +50,26 @@ def with_head_norms(c: Config) -> int:
     return plain(c) + c["num_hidden_layers"] * 2 * c["head_dim"]
 
 
+def with_post_norms(c: Config) -> int:
+    """Norms after attention and after the MLP."""
+    return plain(c) + c["num_hidden_layers"] * 2 * c["hidden_size"]
+
+
+def with_experts(c: Config) -> int:
+    """As many MLPs as there are experts, and a router."""
+    experts = c["num_local_experts"]
+    layer = attention(c) + experts * mlp(c) + experts * c["hidden_size"] + 2 * c["hidden_size"]
+    return total(c, layer)
+
+
 PUBLISHED: dict[str, tuple[int, Callable[[Config], int]]] = {
     "mistral-7b": (7_241_732_096, plain),
     "qwen2.5-7b": (7_615_616_512, with_biases),
     "qwen3-4b": (4_022_468_096, with_head_norms),
     "qwen3-8b": (8_190_735_360, with_head_norms),
+    "gemma-2-9b": (9_241_705_984, with_post_norms),
+    "phi-3-mini": (3_821_079_552, plain),
+    "mixtral-8x7b": (46_702_792_704, with_experts),
 }
 
 
@@ -118,3 +134,78 @@ def test_windows_from_a_layer_on() -> None:
     assert second.carried == (("middle_1", "middle_2"), ("down_1", "down_2"))
     assert (written_by(made, "causal"), written_by(made, "sliding_window")) == (["masked_1"], ["masked_2"])
     assert made.tensor_named["k_cache_2"].dims == ("batch", "kept", "kv_heads", "head_dim")
+
+
+def test_layers_that_see_all_in_turn_with_layers_that_see_a_window() -> None:
+    """Gemma 2: 21 pairs. The run reads 4096 tokens in one layer of a pair, and all in the other."""
+    made = workload("gemma-2-9b", context=8192)
+    (pair,) = (block for block in made.blocks if block.name == "decoder")
+    assert pair.count == 21
+    assert (made.shape("k_cache_1"), made.shape("k_cache_2")) == ((1, 4096, 8, 256), (1, 8192, 8, 256))
+    assert (written_by(made, "sliding_window"), written_by(made, "causal")) == (["masked_1"], ["masked_2"])
+    assert [node.argument("by", 0) for _, node in made.nodes() if node.name == "logits_capped"] == [30.0]
+
+
+def test_a_period_that_does_not_divide_the_layers_has_a_rest() -> None:
+    """Gemma 3 4B: 34 layers, of which every sixth sees all."""
+    made = tiny("Gemma3ForCausalLM", num_hidden_layers=34, sliding_window=16)
+    counts = {block.name: block.count for block in made.blocks}
+    assert (counts["decoder_1"], counts["decoder_2"]) == (5, 1)
+    assert (len(written_by(made, "causal")), len(written_by(made, "sliding_window"))) == (1, 5 + 4)
+    assert {made.copies(t.name) for t in made.tensors if t.name.startswith("w_q")} == {5, 1}
+
+
+def test_rotary_positions_of_a_part_of_a_head() -> None:
+    made = tiny("Phi3ForCausalLM", partial_rotary_factor=0.75)
+    assert (made.shape("cos"), made.shape("q_rotary")) == ((1, 1, 12), (1, 1, 2, 2, 16))
+
+
+def test_attention_and_mlp_side_by_side() -> None:
+    """Phi-2: one norm a layer, whose result both read, and 2,779,683,840 parameters."""
+    shapes = {"hidden_size": 2560, "num_hidden_layers": 32, "intermediate_size": 10240, "vocab_size": 51200}
+    heads = {"num_attention_heads": 32, "num_key_value_heads": 32, "partial_rotary_factor": 0.4}
+    changes = {**shapes, **heads, "hidden_act": "gelu_new"}
+    made = tiny("PhiForCausalLM", **changes)
+    layer = 4 * (2560 * 2560 + 2560) + 2 * 2560 * 10240 + 10240 + 2560 + 2 * 2560
+    assert parameters(made) == 2 * 51200 * 2560 + 51200 + 32 * layer + 2 * 2560 == 2_779_683_840
+    assert set(made.readers("attention_in")) == {"q", "k", "v", "up"}
+
+
+def test_the_text_part_of_a_model_of_several_is_read() -> None:
+    text = {**TINY, "model_type": "gemma3_text", "num_hidden_layers": 6, "sliding_window": 8}
+    config = {"architectures": ["Gemma3ForConditionalGeneration"], "text_config": text, "vision_config": {"a": 1}}
+    draft = config_draft(json.dumps(config), "config.json", "several")
+    assert "only the text part is read" in draft.data["source"]
+    assert draft.graph().sizes["hidden"] == 64
+
+
+def test_a_model_type_does_where_no_architecture_is_named() -> None:
+    config = json.dumps({"model_type": "qwen3", **TINY})
+    assert config_graph(config, "config.json", "tiny") == tiny("Qwen3ForCausalLM")
+
+
+REFUSED: list[tuple[str, dict[str, Any], str]] = [
+    ("Gemma2ForCausalLM", {"hidden_activation": "relu"}, "hidden_activation: one of gelu_pytorch_tanh is due"),
+    ("Phi3ForCausalLM", {"hidden_act": "gelu"}, "hidden_act: activation 'gelu' is not supported here; supported: silu"),
+    ("Qwen2ForCausalLM", {"use_sliding_window": True}, "sliding_window does not say how long it is"),
+    ("Gemma2ForCausalLM", {"layer_types": ["full_attention"]}, "layer_types: 1 layers are listed, and num_hidden_la"),
+    ("Gemma2ForCausalLM", {"layer_types": ["chunked"] * 4}, "layer_types.0: one of sliding_attention, full_attention"),
+    ("MixtralForCausalLM", {"num_local_experts": 2, "num_experts_per_tok": 3}, "3 experts a token, and there are 2"),
+    ("PhiForCausalLM", {"hidden_act": "gelu_new", "qk_layernorm": True}, "qk_layernorm: not supported here"),
+    ("Phi3ForCausalLM", {"partial_rotary_factor": 1.5}, "24 of 16 dims of a head cannot be turned"),
+    ("MptForCausalLM", {}, "architecture MptForCausalLM is not supported; supported: Gemma2ForCausalLM, "),
+]
+
+
+@pytest.mark.parametrize(("architecture", "changes", "message"), REFUSED)
+def test_what_a_graph_could_not_say_is_refused(architecture: str, changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(SpecError, match=message):
+        tiny(architecture, **changes)
+
+
+def test_all_wrong_fields_of_a_text_part_are_told_where_they_are() -> None:
+    config = {"text_config": {"model_type": "mistral", **TINY, "hidden_size": "64", "vocab_size": 0}}
+    with pytest.raises(SpecError) as error:
+        config_graph(json.dumps(config, indent=1), "config.json", "tiny")
+    told = [(mistake.line, mistake.path) for mistake in error.value.mistakes]
+    assert told == [(4, "text_config.hidden_size"), (9, "text_config.vocab_size")]

@@ -72,9 +72,9 @@ def test_tabs_and_a_byte_order_mark_are_read(tmp_path: Path) -> None:
 
 
 WRONG = [
-    (text(architectures=["MixtralForCausalLM"]),
-     r"config.json:\d+:\d+: architectures: architecture MixtralForCausalLM is not supported; supported: Llama"),
-    (text(architectures=None), r"config.json:1:1: architectures: 'architectures' names no model; supported: Llama"),
+    (text(architectures=["MptForCausalLM"]),
+     r"config.json:\d+:\d+: architectures: architecture MptForCausalLM is not supported; supported: .*Llama"),
+    (text(architectures=None), r"config.json:1:1: architectures: 'architectures' names no model; supported: .*Llama"),
     (text(hidden_size=None), r"config.json:1:1: missing key 'hidden_size'"),
     (text(hidden_size=0), r"config.json:5:\d+: hidden_size: .*greater than 0.*0"),
     (text(hidden_size=-4), r"hidden_size: .*greater than 0"),
@@ -85,8 +85,8 @@ WRONG = [
     (text(num_attention_heads=6), r"num_attention_heads: 6 heads do not divide hidden_size 64"),
     (text(head_dim=7), r"head_dim: rotary positions turn pairs, and head_dim 7 is odd"),
     (text(torch_dtype="float8"), r"torch_dtype: element type 'float8' is not supported; supported: bfloat16"),
-    (text(attention_bias=True), r"attention_bias: not supported here"),
-    (text(hidden_act="gelu"), r"hidden_act: one of silu is due"),
+    (text(attention_bias="yes"), r"attention_bias: true or false is due, found the text 'yes'"),
+    (text(hidden_act="gelu"), r"hidden_act: activation 'gelu' is not supported here; supported: silu"),
     (text(quantization_config={"bits": 4}), r"quantization_config: not supported here"),
     ("{", r"config.json:1:2: not JSON: "),
     ('{"a": 1,\n "b" 2}', r"config.json:2:6: not JSON: "),
