@@ -26,8 +26,20 @@ class Mistake:
     message: str
 
     def __str__(self) -> str:
-        where = f"{self.file}:{self.line}:{self.column}"
-        return f"{where}: {self.path}: {self.message}" if self.path else f"{where}: {self.message}"
+        return f"{self._place}: {self._told}"
+
+    @property
+    def warning(self) -> str:
+        """The mistake as a warning."""
+        return f"{self._place}: warning: {self._told}"
+
+    @property
+    def _place(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+    @property
+    def _told(self) -> str:
+        return f"{self.path}: {self.message}" if self.path else self.message
 
 
 class SpecError(UserError):

@@ -37,6 +37,15 @@ def graph_of(document: Document, overrides: Mapping[str, str] = NONE) -> Graph:
     return without_lone_members(_whole(document, overrides, Opened()))
 
 
+def read_with_warnings(path: Path | Traversable) -> tuple[Graph, tuple[Mistake, ...]]:
+    """The graph in a file, and what in it is legal but suspicious. Raises as `read_graph` does."""
+    from patterns.suspicion import suspicions
+
+    document = load_file(path)
+    graph = _whole(document, NONE, Opened())
+    return without_lone_members(graph), suspicions(graph, validate(graph_model(), document), document)
+
+
 def graph_in(file: Path | Traversable, overrides: Mapping[str, str], opened: Opened) -> Graph:
     """The graph in a file that another one uses, with every node that is written in it. Raises as `read_graph` does."""
     return _whole(load_file(file), overrides, opened)

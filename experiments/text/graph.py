@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from patterns.kind import Demand
 
 
-def ok_parts(file: str, graph: Graph) -> str:
-    """'ok' and what the graph in a file is: nodes, dims, operations, bytes, intensity."""
+def ok_parts(file: str, graph: Graph) -> list[Part]:
+    """'ok' and what the graph in a file is: dims, operations, bytes, intensity; and those of its nodes, as inferred."""
     nodes = sum(len(block.nodes) for block in graph.blocks)
     head = f"ok: {file}: {graph.name}, {number_of(nodes, 'node')} in {number_of(len(graph.blocks), 'block')}"
-    return f"{head}\n  dims  {dims_text(graph)}\n  work  {work_line(graph)}{remarks(graph)}"
+    return [f"{head}\n  dims  {dims_text(graph)}\n  work  {work_line(graph)}{remarks(graph)}", *block_parts(graph)]
 
 
 def remarks(graph: Graph) -> str:
@@ -38,7 +38,15 @@ def dims_text(graph: Graph) -> str:
 
 def graph_parts(graph: Graph) -> list[Part]:
     """Title, sums, and a table of the nodes of every block."""
-    parts: list[Part] = [f"{graph.name}\n  dims  {dims_text(graph)}\n  work  {work_line(graph)}{remarks(graph)}"]
+    return [
+        f"{graph.name}\n  dims  {dims_text(graph)}\n  work  {work_line(graph)}{remarks(graph)}",
+        *block_parts(graph),
+    ]
+
+
+def block_parts(graph: Graph) -> list[Part]:
+    """The nodes of every block, with a title each."""
+    parts: list[Part] = []
     for block in graph.blocks:
         times = f", {block.count} times" if block.count > 1 else ""
         parts += [f"block {block.name}{times}", block_table(graph, block)]
@@ -104,9 +112,16 @@ def node_row(graph: Graph, block: Block, node: Node) -> tuple[str, ...]:
     done = operations(node_demand(graph, node))
     traffic = group_traffic(graph, block.name, (node.name,))
     moved = sum(amount for _, amount in (*traffic.reads, *traffic.writes))
-    shape = " ".join(f"{dim}" for dim in graph.tensor_named[node.writes].dims)
+    made = graph.tensor_named[node.writes]
     pattern = f"{node.kind} {node.fn}".strip()
-    return node.name, pattern, f"[{shape}]", scaled(done, ""), bytes_text(moved), ratio(done, moved)
+    return (
+        node.name,
+        pattern,
+        f"{made.dtype} [{' '.join(made.dims)}]",
+        scaled(done, ""),
+        bytes_text(moved),
+        ratio(done, moved),
+    )
 
 
 def ratio(done: int, moved: int) -> str:

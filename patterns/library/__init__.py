@@ -96,6 +96,14 @@ def _read(name_or_path: str, members: int, extents: Mapping[str, str]) -> Graph:
     return _imported(path, _file_name(path), members, extents)
 
 
+def graph_file(name_or_path: str) -> Path | Traversable | None:
+    """The file of a workload that is a graph in YAML; None for a configuration, and where there is none."""
+    if name_or_path in graph_names():
+        return data_file(__name__, name_or_path, ".yaml", "graph")
+    path = Path(name_or_path)
+    return path if path.suffix in GRAPH_SUFFIXES and path.is_file() and name_or_path not in config_names() else None
+
+
 def _file_name(path: Path) -> str:
     """What a model is called: as its folder, if its file is called as all such files are."""
     stem = path.name.split(".")[0] if path.suffix not in GRAPH_SUFFIXES else path.stem
