@@ -42,6 +42,9 @@ MAP = named(
     Function("relu", 1, lambda np, x: np.maximum(x, 0), 1),
     Function("scale", 1, _scale, 1, 0, ("by", "inverse_root"), affine=True),
     Function("shift", 1, lambda np, x, by: x + by, 1, 0, ("by",), affine=True),
+    # 1 where an element is less than `by`, or at least as great.
+    Function("below", 1, lambda np, x, by: (x < by) * 1.0, 1, 0, ("by",)),
+    Function("from", 1, lambda np, x, by: (x >= by) * 1.0, 1, 0, ("by",)),
     Function("exp", 1, lambda np, x: np.exp(x), 1, 1),
     Function("log", 1, lambda np, x: np.log(x), 1, 1),
     Function("reciprocal", 1, lambda np, x: 1 / x, 0, 1),
