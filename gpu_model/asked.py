@@ -109,6 +109,11 @@ class Asked:
         """Whether every space is matrix products alike, with what ends their tiles: what GEMM schedules are for."""
         return not self.online and all(space.is_product for space in self.spaces)
 
+    @cached_property
+    def only_reduces(self) -> bool:
+        """Whether every space is a reduction whose steps may be shared out, without a matrix product."""
+        return all(len(space.stepped) == 1 and not space.products for space in self.spaces)
+
 
 def _exchanges(space: Space) -> bool:
     """Whether it does nothing but sum over GPUs."""

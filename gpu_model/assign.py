@@ -62,7 +62,7 @@ def work_of(
         slot_bytes=max(priced.cut.step_bytes for priced in cuts),
         held_bytes=max(priced.cut.held_bytes for priced in cuts),
         step=(*(use for amounts in dearest.step for use in uses(amounts, machine, used)), *_meetings(cut, machine)),
-        finish=uses(dearest.finish, machine, used),
+        finish=(*uses(dearest.finish, machine, used), *_last_part(cut, machine)),
         latency_cycles=_latency_cycles(cuts, total, machine, summed=summed),
         accumulators=max(priced.cut.accumulators for priced in cuts),
         grid=_grid(tiles, dearest, transfers, machine) if cut.space.matrix else None,
@@ -93,6 +93,18 @@ def _meetings(cut: Cut, machine: Machine) -> tuple[Use, ...]:
         return ()
     reduces = sum(cut.spread.dim in node.over for node in cut.space.nodes)
     return (Use("sync", reduces * (machine.remote_arrive_cycles + machine.cluster_barrier_cycles), "reduce together"),)
+
+
+def _last_part(cut: Cut, machine: Machine) -> tuple[Use, ...]:
+    """What the CTA that is last with its part of a reduction does: it counts the others, and adds up their parts.
+
+    Every part leaves its values in the L2 and counts itself; the last one finds all there.
+    """
+    if not cut.meets:
+        return ()
+    added = cut.parts * cut.partial_results
+    waits = Use("sync", 2 * arrival_cycles(machine, 0), "count the parts")
+    return waits, Use("vector", vector_cycles(machine, added), "add up the parts", (("vector_ops", added),))
 
 
 def _tile_cycles(priced: Priced, machine: Machine, used: Sharing) -> int:

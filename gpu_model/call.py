@@ -96,7 +96,7 @@ def tiling_of(cuts: Sequence[Cut], online: Sequence[str]) -> Tiling:
         )
     cut = cuts[0]
     steps = tuple(step for step in cut.steps if step.dim not in online)
-    splits = tuple((step.dim, cut.parts) for step in cut.steps) if cut.parts > 1 else ()
+    splits = tuple((step.dim, cut.parts) for step in cut.steps) if cut.parts > 1 and not cut.meets else ()
     return Tiling((*cut.loops, *steps), splits)
 
 

@@ -56,8 +56,8 @@ def choose_parts(asked: Asked, machine: Machine, gap_cycles: int) -> tuple[Chose
         split = choose(asked, machine, [replace(aim, parts=parts) for aim in targets_of(asked, machine)])
         if split.cuts[-1].cut.parts == 1:
             continue
-        combine = fastest_combine(split, machine)
-        total = split.predicted_cycles + combine.predicted_cycles + gap_cycles
+        combine = None if split.cuts[-1].cut.meets else fastest_combine(split, machine)
+        total = split.predicted_cycles + (combine.predicted_cycles + gap_cycles if combine else 0)
         if least is None or total < least:
             best, least = (split, combine), total
     return best

@@ -17,6 +17,7 @@ from patterns.axes import points
 from patterns.count import node_demand, storage_of
 from patterns.dtypes import bytes_of
 from patterns.graph import Node
+from patterns.kind import packs
 from patterns.plan import Tile
 
 PARTIAL_BYTES = 4
@@ -111,10 +112,30 @@ class Cut:
         """Bytes that a tile stores. Parts store what they summed up in fp32, and what rescales it."""
         if self.parts == 1:
             return sum(access.num_bytes(self.sizes) for access in self.space.writes)
+        if not self.space.products:
+            packed = sum(-(-self._results(node) // self.parts) for node in self._reduced if packs(node))
+            return (self.partial_results + packed) * PARTIAL_BYTES
         product = self.space.products[-1]
         rows = points((*product.batch, *product.rows), self.sizes)
         values = points((*product.batch, *product.rows, *product.columns), self.sizes)
         return (values + self.rescaling_values * rows) * PARTIAL_BYTES
+
+    @cached_property
+    def partial_results(self) -> int:
+        """Values of a part of what its steps reduce that the other parts must know."""
+        return sum(1 if packs(node) else self._results(node) for node in self._reduced)
+
+    @cached_property
+    def _reduced(self) -> tuple[Node, ...]:
+        return tuple(node for node in self.space.nodes if any(step.dim in node.over for step in self.steps))
+
+    def _results(self, node: Node) -> int:
+        return points(self.space.graph.tensor_named[node.writes].dims, self.sizes)
+
+    @property
+    def meets(self) -> bool:
+        """Whether the CTAs that have a tile's parts put them together in the kernel itself, as reductions do."""
+        return self.parts > 1 and not self.space.products
 
     @property
     def rescaling_values(self) -> int:

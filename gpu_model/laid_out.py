@@ -43,7 +43,7 @@ def lay_out(graph: Graph, block: Block, group: Group, ask: Ask) -> LaidOut:
         online=bool(group.online),
         kept=ask.kept,
     )
-    if asked.online or asked.is_product:
+    if asked.online or asked.is_product or asked.only_reduces:
         return LaidOut(asked, *choose_parts(asked, ask.machine, ask.gap_cycles))
     return LaidOut(asked, choose(asked, ask.machine), None)
 

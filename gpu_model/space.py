@@ -85,11 +85,14 @@ class Space:
         return points(without(dims, (*self.free, *self.stepped)), self.sizes)
 
     def _tile_dims(self, node: Node) -> tuple[str, ...]:
-        """Dims of what a node's tile has: of what a buffer reads from outside only its result, to which that goes."""
+        """Dims of what a node's tile has: of what a buffer reads from outside only its result, to which that goes.
+
+        Elements that are selected of a row are no more points: each is one of the row's.
+        """
         made = {other.writes for other in self.nodes}
         if node.name not in self.addresses and has(node, "moves") and not made.intersection(node.reads):
             return self.graph.tensor_named[node.writes].dims
-        return self.dims_of(node)
+        return without(self.dims_of(node), new_dims(self.graph, node) if has(node, "reduces") else ())
 
     @cached_property
     def whole_dims(self) -> tuple[str, ...]:

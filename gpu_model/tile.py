@@ -74,10 +74,12 @@ def _cut(space: Space, targets: Targets, machine: Machine, by_rows: bool) -> Cut
     if not by_rows:
         loops = cut((*space.free, *space.stepped), space.sizes, max(1, targets.points // space.whole_points))
         row = space.row_dim
+        steps = tuple(loop for loop in loops if loop.dim in space.stepped)
         return Cut(
             space,
             tuple(loop for loop in loops if loop.dim in space.free),
-            tuple(loop for loop in loops if loop.dim in space.stepped),
+            steps,
+            _parts(space, steps, targets),
             spread=Tile(row, -(-space.sizes[row] // targets.cluster)) if targets.cluster > 1 else None,
         )
     first, last = space.products[0], space.products[-1]
@@ -94,5 +96,9 @@ def _cut(space: Space, targets: Targets, machine: Machine, by_rows: bool) -> Cut
         *(cut(columns, space.sizes, targets.columns // wide) if targets.columns else ()),
     )
     steps = cut(space.stepped, space.sizes, inner)
-    # One dim can be shared out; steps over two would be parts of neither.
-    return Cut(space, loops, steps, min(targets.parts, steps_of(steps[0], space.sizes)) if len(steps) == 1 else 1)
+    return Cut(space, loops, steps, _parts(space, steps, targets))
+
+
+def _parts(space: Space, steps: tuple[Tile, ...], targets: Targets) -> int:
+    """In how many parts a tile's steps are. One dim can be shared out; steps over two would be parts of neither."""
+    return min(targets.parts, steps_of(steps[0], space.sizes)) if len(steps) == 1 else 1

@@ -135,3 +135,8 @@ def remark_of(node: Node, graph: Graph) -> str:
 def has(node: Node, trait: Trait) -> bool:
     """Whether the kind of a node has a trait."""
     return trait in kind_of(node).TRAITS
+
+
+def packs(node: Node) -> bool:
+    """Whether parts of what a node reduces need of each other only how much they keep (`PACKS` in its kind's file)."""
+    return bool(getattr(kind_of(node), "PACKS", False))

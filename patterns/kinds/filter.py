@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 TRAITS: frozenset[Trait] = frozenset({"reduces"})
 FUNCTIONS: Mapping[str, tuple[str, ...]] = {}
+# A part of the flags is packed as soon as it is known how many are kept before it.
+PACKS = True
 NOWHERE = -1
 
 
