@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 from patterns.evaluate import MemberOperands, computed, operands_of
+from patterns.follow import Follow, follows, leaders, with_followed
 from patterns.graph import Graph, Node
 from patterns.kind import Accumulating, Carrying, has, kind_of
 from patterns.memory import PerMember
@@ -23,6 +24,7 @@ from patterns.tiles import (
     paths,
     slices,
     steps,
+    tile_of,
     tiled_dims,
 )
 
@@ -47,7 +49,8 @@ class Schedule:
     """A call's nodes with what decides in which steps each runs.
 
     makes: the tensors that they write. after: loops (around the node, and not its own) in whose last step it runs,
-    because it needs what they make; in the first step of all others. kept: the type that each result is rounded to.
+    because it needs what they make; in the first step of all others. tiled: its own dims, and what some of them follow.
+    kept: the type that each result is rounded to.
     """
 
     level: Level
@@ -56,16 +59,19 @@ class Schedule:
     tiled: Mapping[str, frozenset[str]]
     accumulated: Mapping[str, frozenset[str]]
     kept: Mapping[str, str]
+    followed: tuple[Follow, ...]
 
 
 def schedule(graph: Graph, nodes: tuple[Node, ...], tiling: Tiling, kept: Mapping[str, str] = NOT_ROUNDED) -> Schedule:
     """When the nodes of a call run. Raises PlanError for loops that no accumulator could follow."""
     level = level_of(tiling, nodes, graph.sizes)
     around = {node.name: loops for node, loops in paths(level)}
-    tiled = {node.name: tiled_dims(graph, node) for node in nodes}
+    followed = follows(graph, nodes)
+    tiled = {node.name: leaders(followed, tiled_dims(graph, node)) for node in nodes}
     accumulated = {node.name: accumulated_dims(graph, node) for node in nodes}
     for node in nodes:
         _need_innermost(node, around[node.name], tiled[node.name], accumulated[node.name] | carried_dims(node))
+        _need_one_loop(node, around[node.name], tiled[node.name], followed)
     needs = {node.name: needed_by(node, nodes) for node in nodes}
     after = {
         name: frozenset(
@@ -75,7 +81,7 @@ def schedule(graph: Graph, nodes: tuple[Node, ...], tiling: Tiling, kept: Mappin
         )
         for name, loops in around.items()
     }
-    return Schedule(level, frozenset(node.writes for node in nodes), after, tiled, accumulated, kept)
+    return Schedule(level, frozenset(node.writes for node in nodes), after, tiled, accumulated, kept, followed)
 
 
 def needed_by(node: Node, nodes: tuple[Node, ...]) -> frozenset[str]:
@@ -103,6 +109,14 @@ def _need_innermost(node: Node, loops: tuple[Loop, ...], tiled: frozenset[str], 
         raise PlanError(f"{node.name} {does} {dims[first]!r} around the loop over {inside[0]!r}")
 
 
+def _need_one_loop(node: Node, loops: tuple[Loop, ...], tiled: frozenset[str], followed: Sequence[Follow]) -> None:
+    dims = {loop.dim for loop in loops} & tiled
+    for follow in followed:
+        both = dims.intersection(leaders(followed, frozenset({follow.dim}))) if follow.dim in dims else ()
+        if len(both) > 1:
+            raise PlanError(f"{node.name} is in loops over {' and '.join(sorted(both))}: one follows the other")
+
+
 @dataclass
 class TiledCall:
     """Runs a call's nodes once. read: arrays that other calls made. chosen: nodes that run at all."""
@@ -125,7 +139,7 @@ class TiledCall:
                 if isinstance(item, Level):
                     self._level(item, inside, where)
                 elif item.name in self.chosen and self._is_due(item, where):
-                    self._node(item, inside, where)
+                    self._node(item, with_followed(self.plan.followed, inside), where)
 
     def _is_due(self, node: Node, where: tuple[Step, ...]) -> bool:
         """Whether the node runs in this step: in every step of its own loops, in one of the others'."""
@@ -146,7 +160,8 @@ class TiledCall:
             begins = all(step.first for step in where if step.loop.dim in carried_dims(node))
             self._write(node, target, self._advanced(node, operands, begins), complete=True)
         else:
-            self._write(node, target, computed(self.graph, node, operands), complete=ends)
+            made = computed(self.graph, tile_of(self.graph, node, ranges)[0], operands)
+            self._write(node, target, made, complete=ends)
 
     def _operands(self, node: Node, ranges: Ranges, so_far: str) -> MemberOperands:
         """Tiles of what the node reads; `so_far`: its own result, which takes the place of what it updates."""

@@ -9,6 +9,7 @@ from patterns.axes import union, without
 from patterns.count import node_dims
 from patterns.graph import Graph, Node
 from patterns.kind import has
+from patterns.move import reaching, words
 from patterns.plan import Tiling
 
 # From and to (not included) by dim; dims that are not named are whole.
@@ -120,13 +121,29 @@ def tiled_dims(graph: Graph, node: Node) -> frozenset[str]:
         kept = frozenset(tensors[node.writes].dims)
         for name in node.reads:
             kept &= frozenset(tensors[name].dims)
-        return kept - {node.along}
+        return (kept | _reached(node)) - {node.along}
     dims -= new_dims(graph, node)
     if has(node, "updates"):
         dims -= frozenset([dim for dim in _scattered(graph, node) if graph.sizes[dim] > 1][1:])
     if has(node, "indexes") and node.along not in tensors[node.reads[1]].dims:
         return dims - {node.along}
     return dims
+
+
+def _reached(node: Node) -> frozenset[str]:
+    """New dims of a node that moves elements, where a tile of them is made of a part of what it reads."""
+    return frozenset() if reaching(node) is None else frozenset(words(node, "to"))
+
+
+def tile_of(graph: Graph, node: Node, ranges: Ranges) -> tuple[Node, Ranges]:
+    """The node that makes a tile: itself for most, with the range along its dim that it reads if that is a part."""
+    move = reaching(node) if has(node, "moves") else None
+    new = words(node, "to") if move is not None else ()
+    if move is None or not any(dim in ranges for dim in new):
+        return node, {}
+    tile = {dim: ranges.get(dim, (0, graph.sizes[dim])) for dim in new}
+    made, part = move.part(node, tile, graph.sizes[node.along])
+    return made, {node.along: part}
 
 
 def new_dims(graph: Graph, node: Node) -> frozenset[str]:
@@ -159,6 +176,7 @@ def slices(graph: Graph, node: Node, name: str, position: int | None, ranges: Ra
     table = has(node, "indexes") and (position == 0 or (position is None and has(node, "updates")))
     if table:
         tiled -= {node.along}
-    return tuple(
-        slice(*ranges[dim]) if dim in tiled and dim in ranges else slice(None) for dim in graph.tensor_named[name].dims
-    )
+    inside = {dim: ranges[dim] for dim in tiled if dim in ranges}
+    if position is not None:
+        inside |= tile_of(graph, node, ranges)[1]
+    return tuple(slice(*inside[dim]) if dim in inside else slice(None) for dim in graph.tensor_named[name].dims)

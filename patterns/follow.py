@@ -1,0 +1,100 @@
+"""Dims that follow others: what makes the operand of a window tile by tile makes as much as the window's tile needs.
+
+In a loop over the windows of `to: out k`, a node that makes what they are taken from has in each step those elements
+that no step before has needed: all that are needed are there, each is made once, and the rest in the last step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from patterns.addressed import is_address
+from patterns.count import node_dims
+from patterns.graph import Graph, Node
+from patterns.move import Range, reaching, words
+
+
+@dataclass(frozen=True)
+class Follow:
+    """Elements along `dim`, which has `extent`, follow those along `leader`, which has `leads`: by what `node` does."""
+
+    node: Node
+    dim: str
+    leader: str
+    extent: int
+    leads: int
+    others: tuple[tuple[str, int], ...]
+
+    def boundary(self, at: int) -> int:
+        """How many elements along the dim the first `at` points of the leader need; all points, all of them."""
+        if at <= 0 or at >= self.leads:
+            return 0 if at <= 0 else self.extent
+        move = reaching(self.node)
+        assert move is not None, self.node.name
+        tile = {self.leader: (0, at), **{dim: (0, size) for dim, size in self.others}}
+        return min(self.extent, move.part(self.node, tile, self.extent)[1][1])
+
+    def range(self, of_leader: Range) -> Range:
+        """What a step over these points of the leader makes along the dim."""
+        return self.boundary(of_leader[0]), self.boundary(of_leader[1])
+
+
+def follows(graph: Graph, nodes: Sequence[Node]) -> tuple[Follow, ...]:
+    """The dims that follow others among nodes, each after the dim that it follows.
+
+    None whose elements several nodes move, reduce, look up or carry a state along, none that a node reads together
+    with what it follows, and none in a ring: there a loop over the one is no loop over the other.
+    """
+    movers = [node for node in nodes if is_address(node) and node.along]
+    leader = {node.along: words(node, "to")[0] for node in movers}
+    taken = [node.along for node in nodes if node.along] + [dim for node in nodes for dim in node.over]
+    chains = {dim: _chain(dim, leader) for dim in leader}
+    sound = {
+        dim: chain
+        for dim, chain in chains.items()
+        if chain and taken.count(dim) == 1 and not any(_reads_both(graph, node, dim, chain) for node in nodes)
+    }
+    by_dim = {node.along: node for node in movers}
+    ordered = sorted(sound, key=lambda dim: len(sound[dim]))
+    return tuple(_follow(graph, by_dim[dim]) for dim in ordered)
+
+
+def _chain(dim: str, leader: Mapping[str, str]) -> tuple[str, ...]:
+    """The dims that a dim follows, nearest first; () in a ring."""
+    chain: list[str] = []
+    while dim in leader:
+        dim = leader[dim]
+        if dim in chain:
+            return ()
+        chain.append(dim)
+    return tuple(chain)
+
+
+def _reads_both(graph: Graph, node: Node, dim: str, chain: Sequence[str]) -> bool:
+    dims = node_dims(graph, node)
+    return dim in dims and any(other in dims for other in chain) and node.along != dim
+
+
+def _follow(graph: Graph, node: Node) -> Follow:
+    leader, *others = words(node, "to")
+    sizes = graph.sizes
+    named = tuple((dim, sizes[dim]) for dim in others)
+    return Follow(node, node.along, leader, sizes[node.along], sizes[leader], named)
+
+
+def with_followed(found: Sequence[Follow], ranges: Mapping[str, Range]) -> Mapping[str, Range]:
+    """The ranges, and those of the dims that follow dims among them."""
+    made = dict(ranges)
+    for follow in found:
+        if follow.leader in made and follow.dim not in made:
+            made[follow.dim] = follow.range(made[follow.leader])
+    return made
+
+
+def leaders(found: Sequence[Follow], dims: frozenset[str]) -> frozenset[str]:
+    """The dims, and all that some of them follow."""
+    for follow in reversed(found):
+        if follow.dim in dims:
+            dims |= {follow.leader}
+    return dims
