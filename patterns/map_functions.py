@@ -45,6 +45,10 @@ MAP = named(
     # 1 where an element is less than `by`, or at least as great.
     Function("below", 1, lambda np, x, by: (x < by) * 1.0, 1, 0, ("by",)),
     Function("from", 1, lambda np, x, by: (x >= by) * 1.0, 1, 0, ("by",)),
+    # To the nearest whole number, of two equally near ones the even one.
+    Function("round", 1, lambda np, x: np.rint(x), 1),
+    Function("at_least", 1, lambda np, x, by: np.maximum(x, by), 1, 0, ("by",)),
+    Function("at_most", 1, lambda np, x, by: np.minimum(x, by), 1, 0, ("by",)),
     Function("exp", 1, lambda np, x: np.exp(x), 1, 1),
     Function("log", 1, lambda np, x: np.log(x), 1, 1),
     Function("reciprocal", 1, lambda np, x: 1 / x, 0, 1),

@@ -43,6 +43,7 @@ MAP_MEANING: dict[str, Callable[[float], float]] = {
     "gelu_slope": lambda x: (gelu(x + 1e-5) - gelu(x - 1e-5)) / 2e-5,
     "silu_slope": lambda x: (silu(x + 1e-5) - silu(x - 1e-5)) / 2e-5,
     "exp": math.exp,
+    "round": round,
 }
 POSITIVE_MEANING: dict[str, Callable[[float], float]] = {
     "log": math.log,
@@ -67,13 +68,16 @@ def test_functions_take_their_scalars() -> None:
     assert MAP["scale"](x, by=2.0) == 6
     assert MAP["scale"](x, inverse_root=16) == 0.75
     assert MAP["shift"](x, by=-1.0) == 2
+    assert MAP["at_least"](x, by=4.0) == 4
+    assert MAP["at_most"](x, by=2.5) == 2.5
     assert MAP["rsqrt"](x, eps=1.0) == 0.5
     assert MAP["cast"](np.array([-2.7]), dtype="int32") == -2
     assert MAP["cast"](np.array([-2.7]), dtype="fp8") == -2.7
 
 
 def test_every_map_was_tried() -> None:
-    assert set(MAP) == {*MAP_MEANING, *POSITIVE_MEANING, "scale", "shift", "cast"}
+    scalars = {"scale", "shift", "cast", "at_least", "at_most"}
+    assert set(MAP) == {*MAP_MEANING, *POSITIVE_MEANING, *scalars}
 
 
 def test_zips_are_the_functions_of_their_names() -> None:
