@@ -35,16 +35,23 @@ def _scale(np: Any, x: Any, by: float = 1.0, inverse_root: int = 1) -> Any:
 MAP = named(
     Function("copy", 1, lambda np, x: np.array(x)),
     Function("zero", 1, lambda np, x: np.zeros_like(x)),
-    Function("cast", 1, lambda np, x, dtype: np.trunc(x) if dtype.startswith("int") else np.array(x), 1, 0, ("dtype",)),
+    Function(
+        "cast",
+        1,
+        lambda np, x, dtype: np.trunc(x).astype("int64") if dtype.startswith("int") else np.array(x),
+        1,
+        0,
+        ("dtype",),
+    ),
     Function("neg", 1, lambda np, x: -x, 1, affine=True),
     Function("abs", 1, lambda np, x: np.abs(x), 1),
     Function("square", 1, lambda np, x: x * x, 1),
     Function("relu", 1, lambda np, x: np.maximum(x, 0), 1),
     Function("scale", 1, _scale, 1, 0, ("by", "inverse_root"), affine=True),
     Function("shift", 1, lambda np, x, by: x + by, 1, 0, ("by",), affine=True),
-    # 1 where an element is less than `by`, or at least as great.
+    # 1 where an element is less than `by`, or where it is not.
     Function("below", 1, lambda np, x, by: (x < by) * 1.0, 1, 0, ("by",)),
-    Function("from", 1, lambda np, x, by: (x >= by) * 1.0, 1, 0, ("by",)),
+    Function("not_below", 1, lambda np, x, by: (x >= by) * 1.0, 1, 0, ("by",)),
     # To the nearest whole number, of two equally near ones the even one.
     Function("round", 1, lambda np, x: np.rint(x), 1),
     Function("at_least", 1, lambda np, x, by: np.maximum(x, by), 1, 0, ("by",)),

@@ -28,9 +28,9 @@ ZIP = named(
     Function("min", 2, lambda np, x, y: np.minimum(x, y), 1),
     # 1 where both are the same: of an index and positions, a row with one 1 (one-hot).
     Function("equal", 2, lambda np, x, y: (x == y) * 1.0, 1),
-    # 1 where the first is less, or at least as great.
+    # 1 where the first is less, or where it is not.
     Function("less", 2, lambda np, x, y: (x < y) * 1.0, 1),
-    Function("at_least", 2, lambda np, x, y: (x >= y) * 1.0, 1),
+    Function("not_less", 2, lambda np, x, y: (x >= y) * 1.0, 1),
     # (score, position of the query, position of the key): keys after the query are masked.
     Function("causal", 3, _causal, 2, keeps="not_after"),
     # The same, and keys that are `window` or more before the query are masked too: a token sees itself and the

@@ -70,13 +70,22 @@ def test_functions_take_their_scalars() -> None:
     assert MAP["shift"](x, by=-1.0) == 2
     assert MAP["at_least"](x, by=4.0) == 4
     assert MAP["at_most"](x, by=2.5) == 2.5
+    assert [MAP[name](x, by=by).item() for name in ("below", "not_below") for by in (2.5, 3.0, 3.5)] == [
+        0,
+        0,
+        1,
+        1,
+        1,
+        0,
+    ]
     assert MAP["rsqrt"](x, eps=1.0) == 0.5
-    assert MAP["cast"](np.array([-2.7]), dtype="int32") == -2
+    whole = MAP["cast"](np.array([-2.7]), dtype="int32")
+    assert (whole.item(), whole.dtype.kind) == (-2, "i")
     assert MAP["cast"](np.array([-2.7]), dtype="fp8") == -2.7
 
 
 def test_every_map_was_tried() -> None:
-    scalars = {"scale", "shift", "cast", "at_least", "at_most"}
+    scalars = {"scale", "shift", "cast", "at_least", "at_most", "below", "not_below"}
     assert set(MAP) == {*MAP_MEANING, *POSITIVE_MEANING, *scalars}
 
 
@@ -90,6 +99,8 @@ def test_zips_are_the_functions_of_their_names() -> None:
         "max": [6, 4],
         "min": [2, 1],
         "equal": [0, 0],
+        "less": [0, 1],
+        "not_less": [1, 0],
     }
     assert {name: list(ZIP[name](x, y)) for name in expected} == expected
     assert list(ZIP["equal"](x, np.array([6.0, 4.0]))) == [1, 0]
