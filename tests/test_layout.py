@@ -22,7 +22,18 @@ MAY_IMPORT = {
     "rdu_model": ("patterns", "rdu_model"),
     "experiments": PACKAGES,
 }
-LIBRARIES = {"networkx", "numpy", "matplotlib", "yaml", "pydantic", "pydantic_core", "click", "rich", "ml_dtypes"}
+LIBRARIES = {
+    "networkx",
+    "numpy",
+    "matplotlib",
+    "yaml",
+    "pydantic",
+    "pydantic_core",
+    "click",
+    "rich",
+    "ml_dtypes",
+    "pygraphviz",
+}
 FILE_LINES = 300
 FUNCTION_LINES = 40
 FORBIDDEN_STEMS = {"utils", "util", "helpers", "helper", "common", "misc", "base", "core"}

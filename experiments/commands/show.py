@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,11 +16,15 @@ from experiments.options import (
     request_of,
     workload_options,
 )
+from patterns.plugin import load_module, modules
 
 if TYPE_CHECKING:
+    from experiments.diagram import Diagram
     from experiments.request import Request
     from experiments.sides import Side
     from experiments.text.page import Part
+
+DRAWINGS = "experiments.drawings"
 
 
 @click.command
@@ -44,15 +49,33 @@ if TYPE_CHECKING:
     metavar="STAGE",
     help="Show what one stage of an RDU's compile flow made; `patternloom list stages` tells of each.",
 )
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", *modules(DRAWINGS)]),
+    default="text",
+    show_default=True,
+    help="Tables, or a drawing: text for Graphviz or Mermaid, or a picture (needs the extra `graph`).",
+)
+@click.option("-o", "--output", "file", type=click.Path(path_type=Path), help="Write the drawing to this file.")
 @click.pass_context
 def command(
-    ctx: click.Context, /, call_name: str, mode: str | None, members: int, stage: str | None, **values: Any
+    ctx: click.Context,
+    /,
+    call_name: str,
+    mode: str | None,
+    members: int,
+    stage: str | None,
+    form: str,
+    file: Path | None,
+    **values: Any,
 ) -> None:
     """Show the graph of WORKLOAD: its nodes, their operations and bytes.
 
     With a machine, show its plan: every call, the reason for it, and what was refused. With a CALL of that plan, or
     where it has one call only, show that call as pseudo-code and what its units do over time. With a --stage, show what
-    one stage of the compile flow made of all calls, or of CALL.
+    one stage of the compile flow made of all calls, or of CALL. With a --format, draw the graph; with a machine too,
+    with a frame around what is one call.
     """
     from experiments.text.page import show_page
 
@@ -62,13 +85,22 @@ def command(
     if len(named) > 1:
         raise click.UsageError("one machine is shown at a time: give one of --machine, --gpu, --rdu")
     request = request_of(values)
+    if form != "text":
+        need_graph_only(ctx)
+    elif file is not None:
+        raise click.UsageError("-o writes a drawing: name a --format")
     if not named:
         need_no_plan(ctx)
+        if form != "text":
+            show_drawing(form, drawing_of(request, None, members), file)
+            return
         show_page(graph_page(request, members))
         return
     side = side_of(request, *named[0], mode or "", members)
     need_of_family(ctx, side.family, side.machine)
-    if stage is None:
+    if form != "text":
+        show_drawing(form, drawing_of(request, side, members), file)
+    elif stage is None:
         show_page(plan_page(request, side, call_name, drawing))
     else:
         need_no_drawing(ctx)
@@ -89,6 +121,39 @@ def need_no_drawing(ctx: click.Context) -> None:
     """Raises UsageError for what draws a time line, where none is drawn."""
     if names := given(ctx, ("cycles", "cells")):
         raise click.UsageError(f"{', '.join(names)}: of the time line of a call, which --stage does not draw")
+
+
+def need_graph_only(ctx: click.Context) -> None:
+    """Raises UsageError for what a drawing of a graph does not show."""
+    if names := given(ctx, ("call_name", "stage", "cycles", "cells")):
+        raise click.UsageError(f"{', '.join(names)}: a drawing is of the whole graph, with all its calls")
+
+
+def drawing_of(request: Request, side: Side | None, members: int) -> Diagram:
+    """The graph as a drawing; on a machine, with its calls."""
+    from experiments.compare import read_graph
+    from experiments.diagram import diagram_of
+    from experiments.settings import settle
+    from experiments.sides import load_machine, lower
+
+    settings = settle(request, (side,) if side else ())
+    graph = read_graph(request, members, settings)
+    if side is None:
+        return diagram_of(graph)
+    machine = load_machine(side.family, side.machine, settings.of_machine(side.family))
+    return diagram_of(graph, lower(side, graph, machine, side.modes[0]))
+
+
+def show_drawing(form: str, diagram: Diagram, file: Path | None) -> None:
+    """Print a drawing, or write it to a file."""
+    from experiments.output import write_file
+
+    text = load_module(DRAWINGS, form, "drawing").drawn(diagram)
+    if file is None:
+        click.echo(text, nl=False)
+        return
+    write_file(file, text.encode())
+    click.echo(f"wrote {file}", err=True)
 
 
 def side_of(request: Request, option: str, machine: str, mode: str, members: int) -> Side:
