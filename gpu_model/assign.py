@@ -124,7 +124,7 @@ def uses(amounts: Amounts, machine: Machine, used: Sharing) -> tuple[Use, ...]:
         ),
         Use(
             "vector",
-            vector_cycles(machine, amounts.vector_ops, amounts.compare_ops),
+            vector_cycles(machine, amounts.vector_ops, amounts.compare_ops, amounts.dependent_ops),
             "vector",
             (("vector_ops", amounts.vector_ops),),
         ),

@@ -19,6 +19,7 @@ from patterns.dtypes import bytes_of
 from patterns.graph import Node
 from patterns.kind import packs
 from patterns.plan import Tile
+from patterns.tiles import carried_dims
 
 PARTIAL_BYTES = 4
 # Of every row of an online kernel's part: its greatest score and its sum.
@@ -111,7 +112,7 @@ class Cut:
     def out_bytes(self) -> int:
         """Bytes that a tile stores. Parts store what they summed up in fp32, and what rescales it."""
         if self.parts == 1:
-            return sum(access.num_bytes(self.sizes) for access in self.space.writes)
+            return sum(access.num_bytes(self.sizes) * self._stores_of(access) for access in self.space.writes)
         if not self.space.products:
             packed = sum(-(-self._results(node) // self.parts) for node in self._reduced if packs(node))
             return (self.partial_results + packed) * PARTIAL_BYTES
@@ -136,6 +137,10 @@ class Cut:
     def meets(self) -> bool:
         """Whether the CTAs that have a tile's parts put them together in the kernel itself, as reductions do."""
         return self.parts > 1 and not self.space.products
+
+    def _stores_of(self, access: Access) -> int:
+        """How often a tile stores a part of a result: once, or after each step of what a state is carried along."""
+        return prod(steps_of(step, self.space.sizes) for step in self.steps if step.dim in access.dims)
 
     @property
     def rescaling_values(self) -> int:
@@ -175,7 +180,8 @@ class Cut:
 class Amounts:
     """What tiles ask of the units: matrix cycles and FLOPs as issued, ops, payload bytes.
 
-    compare_ops: those vector ops that compare or convert.
+    compare_ops: those vector ops that compare or convert. dependent_ops: vector ops in a row of which each needs the
+    result of the one before.
     """
 
     matrix_cycles: int = 0
@@ -184,6 +190,7 @@ class Amounts:
     special_ops: int = 0
     network_bytes: int = 0
     compare_ops: int = 0
+    dependent_ops: int = 0
 
     def __add__(self, other: Amounts) -> Amounts:
         return Amounts(
@@ -193,6 +200,7 @@ class Amounts:
             self.special_ops + other.special_ops,
             self.network_bytes + other.network_bytes,
             self.compare_ops + other.compare_ops,
+            max(self.dependent_ops, other.dependent_ops),
         )
 
     def times(self, count: int) -> Amounts:
@@ -204,6 +212,7 @@ class Amounts:
             self.special_ops * count,
             self.network_bytes * count,
             self.compare_ops * count,
+            self.dependent_ops * count,
         )
 
 
@@ -241,7 +250,10 @@ def amounts_of(cut: Cut, node: Node, machine: Machine, layout: str = USUAL) -> A
     demand = node_demand(cut.space.graph, node, cut.sizes)
     product = next((p for p in cut.space.products if p.node == node.name), None)
     issued = mma_of(cut, product, machine, layout) if product else Mma(0, 0)
-    return Amounts(issued.cycles, issued.flops, demand.vector_ops, demand.special_ops, demand.network_bytes)
+    in_a_row = max((cut.sizes[dim] for dim in carried_dims(node)), default=0)
+    return Amounts(
+        issued.cycles, issued.flops, demand.vector_ops, demand.special_ops, demand.network_bytes, dependent_ops=in_a_row
+    )
 
 
 def mma_of(cut: Cut, product: Product, machine: Machine, layout: str = USUAL) -> Mma:

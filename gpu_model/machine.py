@@ -32,6 +32,8 @@ class Machine:
     order of an operand's dims, smaller ones only with the summed dim innermost: others are transposed in shared memory,
     at transpose_cycles_per_kib.
 
+    Recurrences. dependent_op_cycles: from a vector op to one that needs its result.
+
     Loads. load_latency_cycles: from the end of a transfer on the load path to its arrival in shared memory;
     l2_latency_cycles: of what the L2 holds. l2_persisting_bytes: what can be kept there (0: nothing).
     cp_async_issue_cycles, tma_issue_cycles: paid by the issuing warp for each tile; the first also per KiB.
@@ -106,6 +108,7 @@ class Machine:
     vector_ops_per_cycle: int
     compare_ops_per_cycle: int = 128
     special_ops_per_cycle: int
+    dependent_op_cycles: int = 0
 
     # Loads and stores.
     load_bytes_per_cycle: int

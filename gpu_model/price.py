@@ -73,11 +73,11 @@ def _instruction_cycles(machine: Machine, columns: int, inner: int, dtype: str, 
     return Fraction(computing, rate) if computing * KIB >= reading * rate else Fraction(reading, KIB)
 
 
-def vector_cycles(machine: Machine, ops: int, compares: int = 0) -> int:
-    """Vector ops of one SM, some of which compare or convert."""
+def vector_cycles(machine: Machine, ops: int, compares: int = 0, in_a_row: int = 0) -> int:
+    """Vector ops of one SM, some of which compare or convert; some `in_a_row` need the result of the one before."""
     fast = machine.vector_ops_per_cycle
     slow = min(fast, machine.compare_ops_per_cycle)
-    return -(-(ops - compares) // fast) - -compares // slow
+    return max(-(-(ops - compares) // fast) - -compares // slow, in_a_row * machine.dependent_op_cycles)
 
 
 def special_cycles(machine: Machine, ops: int) -> int:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from gpu_model.access import Access, Sizes, accesses, written
 from gpu_model.connected import connected
 from gpu_model.product import Product, product_of
+from gpu_model.whole import carried_dim, gathered_dims, made_dims, moved_dims, reduce_alike, used_once
 from patterns.addressed import Addresses, addresses, dims_beside
 from patterns.axes import points, union, without
-from patterns.count import node_dims, tensor_bytes
+from patterns.count import tensor_bytes
 from patterns.graph import Graph, Node
 from patterns.kind import has
 from patterns.plan import Tile
-from patterns.tiles import accumulated_dims, new_dims, tiled_dims
+from patterns.tiles import carried_dims, new_dims
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,8 @@ class Space:
 
     free: dims whose tiles are independent of each other, those of the widest result first. stepped: reduced dims that
     may be taken part by part, because nobody reads the reduced result together with them again (or because the parts
-    are rescaled online). Every other dim is whole in every tile. chains: nodes that are only another address.
+    are rescaled online); or the one dim along which a state is carried, which is taken in order. Every other dim is
+    whole in every tile. chains: nodes that are only another address.
     """
 
     graph: Graph
@@ -50,6 +52,11 @@ class Space:
         """The product that gives tiles their shape: the only one, or the first of several with the same dims."""
         shapes = {(frozenset(p.rows), frozenset(p.columns), frozenset(p.batch), p.inner) for p in self.products}
         return self.products[0] if len(shapes) == 1 else None
+
+    @cached_property
+    def goes_through(self) -> str:
+        """The dim that is stepped through in order, with a state that goes from step to step; '' if there is none."""
+        return next((dim for node in self.nodes for dim in carried_dims(node) if dim in self.stepped), "")
 
     @cached_property
     def is_product(self) -> bool:
@@ -188,58 +195,18 @@ def _space(graph: Graph, nodes: tuple[Node, ...], inside: Collection[str], onlin
     chains = addresses(graph, nodes, inside)
     between = {node.name for chain in chains for node in chain.nodes}
     others = [node for node in nodes if node.name not in between]
-    whole = set(_moved(graph, others, made)) | {node.along for node in others if node.along}
+    carried = carried_dim(graph, others, made)
+    whole = set(moved_dims(graph, others, made)) | {
+        node.along for node in others if node.along and node.along != carried
+    }
     whole.update(*(new_dims(graph, node) for node in others if not has(node, "moves")))
     reduced = union(*(node.over for node in nodes))
     made_by = [*(made_dims(graph, node) for node in others), *(chain.dims for chain in chains)]
     widest = max(made_by, key=lambda dims: points(dims, graph.sizes))
-    free = without(union(widest, *made_by), whole | set(reduced) | set(_gathered(graph, nodes)))
-    stepped = tuple(online) if online else tuple(dim for dim in reduced if _alike(nodes) and _once(graph, nodes, dim))
+    free = without(union(widest, *made_by), whole | {*reduced, carried} | set(gathered_dims(graph, nodes)))
+    stepped = tuple(online) or tuple(dim for dim in reduced if reduce_alike(nodes) and used_once(graph, nodes, dim))
+    if carried:  # sums over other dims would have to be kept while the carried one is gone through
+        stepped = (carried,)
     reads = accesses(graph, nodes, made, chains)
     writes = [written(graph, node) for node in nodes if node.writes not in inside]
     return Space(graph, nodes, tuple(reads), tuple(writes), free, without(stepped, whole), chains)
-
-
-def _moved(graph: Graph, nodes: Sequence[Node], made: Collection[str]) -> Iterator[str]:
-    """Dims that a buffer changes between nodes of the kernel: its tile needs them whole.
-
-    A buffer that reads from outside is only another address.
-    """
-    for node in nodes:
-        if has(node, "moves") and any(name in made for name in node.reads):
-            dims = [frozenset(graph.tensor_named[name].dims) for name in (*node.reads, node.writes)]
-            together, common = frozenset[str]().union(*dims), dims[0].intersection(*dims)
-            yield from together - common | ({node.along} if node.along else set())
-
-
-def _gathered(graph: Graph, nodes: Sequence[Node]) -> Iterator[str]:
-    """Dims that rows are scattered from, where tiles cannot be: the order of rows, or who reads the result, forbids."""
-    for node in nodes:
-        if has(node, "updates"):
-            tiled = tiled_dims(graph, node)
-            for dim in accumulated_dims(graph, node):
-                if dim not in tiled or not _once(graph, nodes, dim):
-                    yield dim
-
-
-def made_dims(graph: Graph, node: Node) -> tuple[str, ...]:
-    """Dims of what a node makes: of its result, or of the rows that it writes into it."""
-    return graph.tensor_named[node.reads[2] if has(node, "updates") else node.writes].dims
-
-
-def _alike(nodes: Sequence[Node]) -> bool:
-    """Whether all nodes that reduce do so over the same dims."""
-    return len({frozenset(node.over) for node in nodes if node.over}) == 1
-
-
-def _once(graph: Graph, nodes: Sequence[Node], dim: str) -> bool:
-    """Whether nobody reads what was gathered over a dim (reduced, scattered) together with that dim again."""
-    after: set[str] = set()
-    for node in nodes:
-        if any(name in after for name in node.reads):
-            if dim in node_dims(graph, node):
-                return False
-            after.add(node.writes)
-        elif dim in accumulated_dims(graph, node):
-            after.add(node.writes)
-    return True

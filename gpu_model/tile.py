@@ -21,11 +21,14 @@ ONLINE_ROWS = (1, 2, 3)
 WARPGROUP_ROWS = 64
 ONLINE_STEPS = (32, 64, 80, 96, 112, 128, 160, 176, 192, 224, 256)
 POINTS = (128, 512, 2048, 8192, 32768)
+# Elements of a step along the dim that a state is carried along.
+IN_ORDER = (1, 8, 32, 128)
 
 
 @dataclass(frozen=True)
 class Targets:
-    """Points of a tile that are aimed at: rows, columns and inner of a product, or of all dims together.
+    """Points of a tile that are aimed at: rows, columns and inner of a product, or of all dims together (where
+    a state is carried along a dim, of all others, and `inner` of that one in each step).
 
     parts: shares of a tile's steps, each a tile of its own. cluster: CTAs that share a tile's longest row.
     """
@@ -67,10 +70,16 @@ def targets_of(asked: Asked, machine: Machine) -> Iterable[Targets]:
     if asked.is_product:
         columns = (options.tile_n,) if options.tile_n else machine.tile_columns
         return (Targets(r, c, options.tile_k or 0) for r, c in every(rows, columns))
-    return (Targets(points=p, cluster=c) for c in row_clusters(asked.spaces, machine) for p in POINTS)
+    along = IN_ORDER if any(space.goes_through for space in asked.spaces) else (0,)
+    return (
+        Targets(points=p, inner=i, cluster=c) for c, p, i in every(row_clusters(asked.spaces, machine), POINTS, along)
+    )
 
 
 def _cut(space: Space, targets: Targets, machine: Machine, by_rows: bool) -> Cut:
+    if not by_rows and space.goes_through:
+        loops = cut(space.free, space.sizes, max(1, targets.points // space.whole_points))
+        return Cut(space, loops, cut(space.stepped, space.sizes, targets.inner))
     if not by_rows:
         loops = cut((*space.free, *space.stepped), space.sizes, max(1, targets.points // space.whole_points))
         row = space.row_dim

@@ -12,7 +12,7 @@ from patterns.dtypes import bytes_of
 from patterns.graph import Graph, Node, Tensor
 from patterns.kind import Demand, Kind, kind_of
 from patterns.pipeline.program import UnitClass
-from patterns.tiles import accumulated_dims, tiled_dims
+from patterns.tiles import accumulated_dims, carried_dims, tiled_dims
 
 Relation = Literal["free", "reduced", "absent", "blocked"]
 
@@ -26,7 +26,8 @@ class Asked:
     that streams from memory, else of the second); grouped: those that both have; depth: those that are summed.
     copies: writes rows into a copy of what it reads first, which is no state.
     over: the state that it writes rows into, '' if none. states: its reads of states, by number, with their storage.
-    tiled: dims along which the node can run tile by tile; accumulated: those of them that are gathered in the result.
+    tiled: dims along which the node can run tile by tile; accumulated: those of them that are gathered in the result;
+    carried: along which a state goes from tile to tile.
     """
 
     node: Node
@@ -42,6 +43,7 @@ class Asked:
     copies: bool
     tiled: frozenset[str]
     accumulated: frozenset[str]
+    carried: frozenset[str]
     dims: tuple[str, ...]
     grouped: tuple[str, ...] = ()
     rows: tuple[str, ...] = ()
@@ -104,6 +106,7 @@ def ask(graph: Graph, node: Node) -> Asked:
         copies="updates" in kind.TRAITS and not out.shares,
         tiled=tiled_dims(graph, node),
         accumulated=accumulated_dims(graph, node),
+        carried=carried_dims(node),
         dims=node_dims(graph, node),
         over=out.shares,
         states=tuple(_states(tensors)),

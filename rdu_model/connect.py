@@ -71,8 +71,12 @@ class Connection:
 
     @cached_property
     def passed_by(self) -> frozenset[str]:
-        """Results that are stored and loaded again in every iteration, and what they are called inside."""
-        results = {result for inside, result in self.carried.items() if inside in self.spilled}
+        """Results that are stored and loaded again in every iteration, and what they are called inside.
+
+        What is written over a state is stored by each iteration.
+        """
+        shares = {result for result in self.carried.values() if self.graph.tensor_named[result].shares}
+        results = {result for inside, result in self.carried.items() if inside in self.spilled} | shares
         return frozenset(name for pair in self.carried.items() if pair[1] in results for name in pair)
 
     @cached_property

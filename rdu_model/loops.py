@@ -118,7 +118,7 @@ def handed_on(block: Block, nodes: Mapping[str, Asked], run: Run) -> frozenset[s
     """Results that one execution hands to the next in PMUs."""
     carried = dict(block.carried) if run.executions > 1 else {}
     spilled = {carried[inside] for inside in run.spilled if inside in carried}
-    made = {asked.node.writes for asked in nodes.values()}
+    made = {asked.node.writes for asked in nodes.values() if not asked.over}
     return frozenset(result for result in carried.values() if result in made and result not in spilled)
 
 

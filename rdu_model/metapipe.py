@@ -142,6 +142,21 @@ class Metapipeline(Rows):
         """A reduction over named dims; over those that metapipes cut it adds up until they end."""
         return self._stage("reduce", fn, (x,), name, fn, pcus, over=over, dtype=dtype)
 
+    def scan(
+        self,
+        fn: str,
+        *tiles: Tile,
+        along: str,
+        exclusive: bool = False,
+        dims: str = "",
+        dtype: str = "",
+        pcus: int = 0,
+        name: str = "",
+    ) -> Tile:
+        """A recurrence along a dim, as kinds/scan.py has it; metapipes that cut the dim hand the state on."""
+        arguments: Arguments = (("exclusive", True),) if truth(f"{fn}: exclusive", exclusive) else ()
+        return self._stage("scan", fn, tiles, name, fn, pcus, along=along, dims=dims, dtype=dtype, arguments=arguments)
+
     def all_reduce(self, x: Tile, members: int, *, name: str = "") -> Tile:
         """The sum over `members` sockets, through their links."""
         what = self._at.name(name, "all_reduce")

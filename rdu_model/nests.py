@@ -105,7 +105,8 @@ class _Nesting:
 def runs(nodes: Sequence[Asked], dim: str, around: frozenset[str] = frozenset()) -> Iterator[Run]:
     """Every run over a dim, each as long as it can be, from front to back. around: dims of the loops around it.
 
-    What gathers its result over a loop around has one accumulator, for one tile: no free dim of it can be cut inside.
+    What gathers its result over a loop around, or carries a state along it, has one accumulator or state, for one tile:
+    no free dim of it can be cut inside.
     """
     before: tuple[Asked, ...] = ()
     rest = tuple(nodes)
@@ -129,7 +130,7 @@ def _first_run(nodes: Sequence[Asked], dim: str, around: frozenset[str]) -> Run:
     reading: dict[str, bool] = {}
     for asked in nodes:
         reads, how = asked.node.reads, relation(asked, dim)
-        if how == "free" and around and asked.accumulated & around:
+        if how == "free" and around and (asked.accumulated | asked.carried) & around:
             how = "blocked"
         inner = not made.isdisjoint(reads)
         outside = how == "absent" or how == "blocked"

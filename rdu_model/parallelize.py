@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from math import prod, sqrt
 
-from rdu_model.price import Grid, fewest_pcus, spread
+from rdu_model.price import Grid, cycles, fewest_pcus, spread
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ def allocate(stages: Sequence[Task], pcus: int) -> tuple[int, ...]:
         _, index = heappop(slowest)
         stage = stages[index]
         each = prod(spread(stage.work.blocks, given[index]))
-        if each == 1:
+        if each == 1 or each * stage.work.block_cycles <= stage.work.least_cycles:
             continue
         needed = fewest_pcus(stage.work.blocks, each - 1)
         if needed - given[index] <= left:
@@ -57,4 +57,4 @@ def _weights(stages: Sequence[Task]) -> dict[str, float]:
 
 
 def _time(stage: Task, pcus: int) -> int:
-    return prod(spread(stage.work.blocks, pcus)) * stage.work.block_cycles * stage.tiles
+    return cycles(stage.work, pcus) * stage.tiles

@@ -3,7 +3,9 @@
 Work is a grid of blocks that PCUs share out. A contraction has ceil(rows / lanes) x ceil(columns / stages) blocks
 for each point of the grouped dims, and a block takes ceil(depth / packed_macs) cycles; vector work has
 ceil(elements / lanes) blocks, and a block takes as many cycles as its ops need passes through the SIMD stages (the tail
-does one special op a pass). Structure after DFModel: ceil(M / (p_lane W)) * ceil(N / (p_stage H)) * K.
+does one special op a pass). Where a state goes from element to element, the next of its row waits until a value came
+through a PCU's stages (assumed; a register inside a stage would be sooner), while other rows fill the pipeline.
+Structure after DFModel: ceil(M / (p_lane W)) * ceil(N / (p_stage H)) * K.
 """
 
 from __future__ import annotations
@@ -19,15 +21,16 @@ from rdu_model.machine import Machine, macs_per_pcu
 
 @dataclass(frozen=True)
 class Grid:
-    """`blocks` along up to three axes, each of `block_cycles` on one PCU."""
+    """`blocks` along up to three axes, each of `block_cycles` on one PCU; `least_cycles` on however many."""
 
     blocks: tuple[int, ...]
     block_cycles: int
+    least_cycles: int = 0
 
     @property
     def total_cycles(self) -> int:
         """Cycles on a single PCU."""
-        return prod(self.blocks) * self.block_cycles
+        return max(prod(self.blocks) * self.block_cycles, self.least_cycles)
 
 
 def grid(asked: Asked, sizes: Mapping[str, int], machine: Machine) -> Grid:
@@ -40,7 +43,8 @@ def grid(asked: Asked, sizes: Mapping[str, int], machine: Machine) -> Grid:
     reads, out = asked.kind.touched(asked.node, asked.graph, sizes)
     elements = max(1, *reads, out)
     passes = max(1, -(-demand.vector_ops // (elements * machine.pcu_stages)), -(-demand.special_ops // elements))
-    return Grid((-(-elements // machine.pcu_lanes),), passes)
+    in_a_row = points(asked.carried, sizes) if asked.carried else 0
+    return Grid((-(-elements // machine.pcu_lanes),), passes, in_a_row * machine.pcu_stages)
 
 
 def spread(blocks: tuple[int, ...], pcus: int) -> tuple[int, ...]:
@@ -77,7 +81,7 @@ def _quotients(blocks: int) -> list[tuple[int, int]]:
 
 def cycles(work: Grid, pcus: int) -> int:
     """Cycles of the slowest PCU."""
-    return prod(spread(work.blocks, pcus)) * work.block_cycles
+    return max(prod(spread(work.blocks, pcus)) * work.block_cycles, work.least_cycles)
 
 
 def fewest_pcus(blocks: tuple[int, ...], most_each: int) -> int:

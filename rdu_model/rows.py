@@ -1,4 +1,4 @@
-"""What the data-centric language has for rows that an index names: gather and scatter."""
+"""What the data-centric language has for rows that an index names, and for states: gather, scatter and keep."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Change = Literal["set", "add", "max"]
 
 
 class Rows:
-    """The words of Metapipeline that look up rows, or write them."""
+    """The words of Metapipeline that look up rows, or write them or whole states."""
 
     def __init__(self, at: Writing) -> None:
         self._at = at
@@ -66,3 +66,10 @@ class Rows:
             target = at.load_rows(what, found, (), along, None, where.item)
         reads = (target.tensor, where.tensor, new.tensor)
         return at.stage(Wanted("scatter", fn, reads, what, along=along), (target, where, new))
+
+    def keep(self, into: Region, x: Tile, *, name: str = "") -> Tile:
+        """Write a tile over its part of a state's region; store_tile says where it leaves, as for a scatter."""
+        at = self._at
+        what = at.name(name, "keep")
+        state, new = at.need_region(what, into, "state", "intermediate"), at.need_tile(what, x)
+        return at.stage(Wanted("store", "", (state.name, new.tensor), what), (Tile("", state.name, ()), new))

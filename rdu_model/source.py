@@ -146,6 +146,10 @@ class _Source:
             return _call("scatter", [*tiles, repr(node.along), repr(node.fn)], extra)
         if has(node, "indexes"):
             return _call("gather", [*tiles, repr(node.along)], extra)
+        if has(node, "carries"):
+            return _call("scan", [repr(node.fn), *tiles, *along], extra)
+        if self.metapipe.graph.tensor_named[node.writes].shares:
+            return _call("keep", tiles, extra)
         if not has(node, "moves"):
             return _call("map" if len(tiles) == 1 else "zip", [repr(node.fn), *tiles], extra)
         if move_of(node).JOINS:

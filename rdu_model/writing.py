@@ -139,7 +139,7 @@ class Writing:
         state = self.need_region("store_tile", region, "state", "intermediate")
         new = self.draft.tensors[self.need_tile("store_tile", tile, rows=True).tensor]
         if new.shares not in (state.name, state.shares):
-            raise UserError(f"store_tile in {state.name}: {tile.item!r} scatters into {new.shares}")
+            raise UserError(f"store_tile in {state.name}: {tile.item!r} writes into {new.shares}")
         self.place(Store(f"store {new.name}", new.name, tile.item))
         self.writers[new.name] = tile.item
         return new
@@ -154,8 +154,7 @@ class Writing:
             raise UserError(f"{what}: the tile of {tile.item!r} is of another Metapipeline")
         if tile.item in self.scattered and not rows:
             raise UserError(
-                f"{what}: {tile.item!r} gives the rows that it writes into a state; store_tile them, "
-                f"and load_tile what that gives"
+                f"{what}: {tile.item!r} gives what it writes into a state; store_tile it, and load_tile what that gives"
             )
         around = self.within[tile.item]
         if tile.item in self.loads and around != tuple(self.open[: len(around)]):

@@ -30,6 +30,7 @@ from tests.random_nodes import (
     add_sum_of_one,
     add_zip,
 )
+from tests.random_recurrences import add_scan, add_store
 
 
 def add_gather(d: Draft) -> Made | None:
@@ -127,6 +128,8 @@ ADD: tuple[tuple[Callable[[Draft], Made | None], int], ...] = (
     (add_scatter, 2),
     (add_move, 3),
     (add_sum_of_one, 1),
+    (add_scan, 2),
+    (add_store, 1),
 )
 
 

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from gpu_model.fusion import library
 from gpu_model.fusion.operator import read_as_strides
 from gpu_model.legal import Group, Grouping
-from gpu_model.space import made_dims, spaces_of
+from gpu_model.space import spaces_of
+from gpu_model.whole import made_dims
 from patterns.axes import points
 from patterns.kind import has
 

@@ -1,7 +1,8 @@
 """The kernels of tuned libraries, as rules on traits and structure; no operator of any model is named here.
 
 In order: elementwise chains; softmax between two matrix products with both (an attention kernel); a reduce with the
-elementwise nodes around it (a norm, a softmax); matrix products of the same input, side by side; elementwise nodes
+elementwise nodes around it (a norm, a softmax); a recurrence with what makes and reads its states, step by step (a
+selective scan); matrix products of the same input, side by side; elementwise nodes
 with the gather or scatter they feed or read; elementwise kernels side by side that share an input.
 """
 
@@ -97,6 +98,33 @@ def _same_rows(group: Group, node: Node) -> bool:
     return alike and all(_in_between(other) for other in group.nodes)
 
 
+def join_recurrences(grouping: Grouping) -> Grouping:
+    """What carries a state along a dim takes the elementwise kernels, and the reduces of its states, around it.
+
+    So what it goes through is made in registers, and of its states only what is read of them leaves.
+    """
+    for node in grouping.nodes:
+        dims = set(grouping.graph.tensor_named[node.writes].dims) if has(node, "carries") else set()
+        before = None
+        while dims and grouping.of[node.name] is not before:
+            before = grouping.of[node.name]
+            makers = [grouping.maker(read) for own in before.nodes for read in own.reads]
+            readers = [reader for own in before.nodes for reader in grouping.readers(own.writes)]
+            for other in (*makers, *readers):
+                if other is not None and other is not before and _reads_states(grouping, other, dims):
+                    grouping = grouping.join(
+                        (grouping.of[node.name], other), "a recurrence with what makes and reads its states"
+                    )
+    return grouping
+
+
+def _reads_states(grouping: Grouping, group: Group, dims: set[str]) -> bool:
+    """Whether a kernel is elementwise but for reduces of what has these dims, those of the states."""
+    tensors = grouping.graph.tensor_named
+    reduced = (node for node in group.nodes if has(node, "reduces"))
+    return all(map(_in_between, group.nodes)) and all(dims <= {*tensors[node.reads[0]].dims} for node in reduced)
+
+
 def join_siblings(grouping: Grouping) -> Grouping:
     """Matrix products that read the same tensor and sum the same dims become one, in sets that are independent."""
     for first in grouping.nodes:
@@ -158,6 +186,7 @@ RULES = (
     read_as_strides,
     join_attention,
     join_rows,
+    join_recurrences,
     join_siblings,
     join_indexed,
     join_side_by_side,
