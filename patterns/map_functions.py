@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import pi, sqrt
+from math import erf, pi, sqrt
 from typing import Any
 
 from patterns.function import Function, named
@@ -30,6 +30,14 @@ def _silu_slope(np: Any, x: Any) -> Any:
 
 def _scale(np: Any, x: Any, by: float = 1.0, inverse_root: int = 1) -> Any:
     return x * (by / sqrt(inverse_root))
+
+
+def _erf(np: Any, x: Any) -> Any:
+    return np.vectorize(erf, otypes=[float])(x) if np.size(x) else x
+
+
+def _softplus(np: Any, x: Any) -> Any:
+    return np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))
 
 
 MAP = named(
@@ -65,6 +73,23 @@ MAP = named(
     Function("sigmoid", 1, _sigmoid, 2, 2),
     Function("silu", 1, lambda np, x: x * _sigmoid(np, x), 3, 2),
     Function("gelu", 1, _tanh_gelu, 5, 1),
+    # gelu with the error function itself, not the curve that stands for it. A polynomial of degree 5 in 1 / (1 + p x)
+    # times e^(-x * x), Abramowitz and Stegun 7.1.26.
+    Function("erf", 1, _erf, 9, 2),
+    Function("gelu_erf", 1, lambda np, x: 0.5 * x * (1 + _erf(np, x / sqrt(2))), 12, 2),
+    Function("leaky_relu", 1, lambda np, x, by: np.where(x < 0, x * by, x), 2, 0, ("by",)),
+    Function("elu", 1, lambda np, x, by: np.where(x < 0, by * np.expm1(np.minimum(x, 0)), x), 3, 1, ("by",)),
+    Function("softplus", 1, _softplus, 5, 2),
+    Function("sin", 1, lambda np, x: np.sin(x), 1, 1),
+    Function("cos", 1, lambda np, x: np.cos(x), 1, 1),
+    Function("power", 1, lambda np, x, by: np.power(x, by), 1, 2, ("by",)),
+    Function("floor", 1, lambda np, x: np.floor(x), 1),
+    Function("ceil", 1, lambda np, x: np.ceil(x), 1),
+    Function("sign", 1, lambda np, x: np.sign(x), 1),
+    # Truth is 1 or 0.
+    Function("not", 1, lambda np, x: (x == 0) * 1.0, 1),
+    Function("nonzero", 1, lambda np, x: (x != 0) * 1.0, 1),
+    Function("is_nan", 1, lambda np, x: np.isnan(x) * 1.0, 1),
     # The derivatives of gelu and silu, for backward passes.
     Function("gelu_slope", 1, _tanh_gelu_slope, 9, 1),
     Function("silu_slope", 1, _silu_slope, 5, 2),

@@ -31,6 +31,8 @@ ZIP = named(
     # 1 where the first is less, or where it is not.
     Function("less", 2, lambda np, x, y: (x < y) * 1.0, 1),
     Function("not_less", 2, lambda np, x, y: (x >= y) * 1.0, 1),
+    # The second where the first is true, the third where it is not: 0 is false.
+    Function("where", 3, lambda np, c, x, y: np.where(c != 0, x, y), 1),
     # (score, position of the query, position of the key): keys after the query are masked.
     Function("causal", 3, _causal, 2, keeps="not_after"),
     # The same, and keys that are `window` or more before the query are masked too: a token sees itself and the

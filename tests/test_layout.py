@@ -33,6 +33,8 @@ LIBRARIES = {
     "rich",
     "ml_dtypes",
     "pygraphviz",
+    "onnx",
+    "google",  # protocol buffers, which come with onnx
 }
 FILE_LINES = 300
 FUNCTION_LINES = 40

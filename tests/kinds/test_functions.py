@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -43,8 +44,20 @@ MAP_MEANING: dict[str, Callable[[float], float]] = {
     "gelu_slope": lambda x: (gelu(x + 1e-5) - gelu(x - 1e-5)) / 2e-5,
     "silu_slope": lambda x: (silu(x + 1e-5) - silu(x - 1e-5)) / 2e-5,
     "exp": math.exp,
+    "erf": math.erf,
+    "gelu_erf": lambda x: x * NormalDist().cdf(x),
+    "softplus": lambda x: math.log(1 + math.exp(x)),
+    "sin": math.sin,
+    "cos": math.cos,
+    "floor": math.floor,
+    "ceil": math.ceil,
     "round": round,
+    "sign": lambda x: (x > 0) - (x < 0),
+    "not": lambda x: float(x == 0),
+    "nonzero": lambda x: float(x != 0),
+    "is_nan": lambda x: 0,
 }
+WITH_SCALARS = ("scale", "shift", "cast", "at_least", "at_most", "leaky_relu", "elu", "power", "below", "not_below")
 POSITIVE_MEANING: dict[str, Callable[[float], float]] = {
     "log": math.log,
     "reciprocal": lambda x: 1 / x,
@@ -81,12 +94,15 @@ def test_functions_take_their_scalars() -> None:
     assert MAP["rsqrt"](x, eps=1.0) == 0.5
     whole = MAP["cast"](np.array([-2.7]), dtype="int32")
     assert (whole.item(), whole.dtype.kind) == (-2, "i")
+    assert MAP["leaky_relu"](np.array([-3.0, 3.0]), by=0.1) == pytest.approx([-0.3, 3])
+    assert MAP["elu"](np.array([-3.0, 3.0]), by=2.0) == pytest.approx([2 * (math.exp(-3) - 1), 3])
+    assert MAP["power"](x, by=2.5) == pytest.approx(3**2.5)
+    assert MAP["is_nan"](np.array([math.nan, 1.0])).tolist() == [1, 0]
     assert MAP["cast"](np.array([-2.7]), dtype="fp8") == -2.7
 
 
 def test_every_map_was_tried() -> None:
-    scalars = {"scale", "shift", "cast", "at_least", "at_most", "below", "not_below"}
-    assert set(MAP) == {*MAP_MEANING, *POSITIVE_MEANING, *scalars}
+    assert set(MAP) == {*MAP_MEANING, *POSITIVE_MEANING, *WITH_SCALARS}
 
 
 def test_zips_are_the_functions_of_their_names() -> None:
@@ -104,7 +120,8 @@ def test_zips_are_the_functions_of_their_names() -> None:
     }
     assert {name: list(ZIP[name](x, y)) for name in expected} == expected
     assert list(ZIP["equal"](x, np.array([6.0, 4.0]))) == [1, 0]
-    assert set(ZIP) == {*expected, "causal", "sliding_window"}
+    assert list(ZIP["where"](np.array([0, 2]), x, y)) == [2, 1]
+    assert set(ZIP) == {*expected, "where", "causal", "sliding_window"}
 
 
 def test_a_causal_mask_hides_keys_after_the_query() -> None:

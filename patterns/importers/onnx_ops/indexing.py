@@ -1,0 +1,53 @@
+"""Operations that look rows up through an index."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from patterns.importers.onnx_ops.parts import taken
+from patterns.importers.onnx_ops.reductions import positions
+from patterns.importers.onnx_trace.broadcast import meet
+from patterns.importers.onnx_trace.known import Unsupported, Value, flat
+from patterns.importers.onnx_trace.model import Operation
+from patterns.importers.onnx_trace.trace import Trace
+
+
+def _gather(trace: Trace, operation: Operation) -> Value:
+    table = trace.operand(operation.inputs[0])
+    (at,) = positions((int(operation.attribute("axis", 0)),), len(table.axes))
+    known = trace.constant(operation.inputs[1])
+    if known is not None and not known.shape:
+        # One row: a part of extent 1, whose axis goes.
+        row = taken(trace, table, at, int(known.load()) % trace.shape(table)[at], 1, "row")
+        row = trace.without(row, trace.axes(row)[at], part="")
+        return Value((*row.axes[:at], *row.axes[at + 1 :]), row.tensor)
+    index = trace.operand(operation.inputs[1])
+    if not trace.dtype(index).startswith("int"):
+        raise Unsupported("an index that is no whole number")
+    table, along = trace.one_atom(table, at)
+    for position in range(len(index.axes)):
+        # What the index shares with the table would be looked up for each by itself.
+        index, _ = meet(trace, index, position, None, flat(trace.axes(table)))
+    axes = trace.axes(table)
+    axes = (*axes[:at], *trace.axes(index), *axes[at + 1 :])
+    if trace.made[table.tensor].role == "weight":
+        trace.atoms.suggest(along, "vocabulary", 60)
+    return trace.emit("gather", "", [table, index], axes, along=along)
+
+
+def _gather_elements(trace: Trace, operation: Operation) -> Value:
+    table, index = (trace.operand(name) for name in operation.inputs[:2])
+    (at,) = positions((int(operation.attribute("axis", 0)),), len(table.axes))
+    table, along = trace.one_atom(table, at)
+    for position in range(len(index.axes)):
+        if position != at:
+            if trace.shape(index)[position] != trace.shape(table)[position]:
+                raise Unsupported("an index that leaves rows out")
+            others = flat(a for n, a in enumerate(trace.axes(table)) if n != position)
+            if trace.axes(table)[position]:
+                index, _ = meet(trace, index, position, trace.axes(table)[position], others)
+    index, _ = meet(trace, index, at, None, flat(trace.axes(table)))
+    return trace.emit("gather", "", [table, index], trace.axes(index), along=along)
+
+
+OPS: Mapping[str, Callable[[Trace, Operation], Value]] = {"Gather": _gather, "GatherElements": _gather_elements}

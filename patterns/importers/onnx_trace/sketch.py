@@ -1,0 +1,42 @@
+"""A graph that is still being put into shape: nodes in order, tensors by name, and the arrays of its weights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from patterns.graph import Node, Tensor
+from patterns.importers.onnx_trace.model import Constant
+
+
+@dataclass(frozen=True)
+class Sketch:
+    """Nodes of a graph, each after what it reads.
+
+    tensors: every tensor, by name. constants: the array of each weight, and of inputs that the importer adds.
+    inputs: ONNX inputs, with the tensor of each. outputs: likewise.
+    """
+
+    nodes: tuple[Node, ...]
+    tensors: Mapping[str, Tensor]
+    constants: Mapping[str, Constant]
+    sizes: Mapping[str, int]
+
+    def maker(self, tensor: str) -> Node | None:
+        """The node that writes a tensor."""
+        return next((node for node in self.nodes if node.writes == tensor), None)
+
+    def unused(self, name: str) -> str:
+        """The name, with a number if something is called so."""
+        number, found = 1, name
+        while found in self.tensors:
+            number += 1
+            found = f"{name}_{number}"
+        return found
+
+    def with_nodes(self, nodes: Iterable[Node]) -> Sketch:
+        """The sketch with other nodes; tensors that nobody writes or reads any more are gone, inputs stay."""
+        kept = tuple(nodes)
+        used = {name for node in kept for name in (*node.reads, node.writes)}
+        tensors = {name: t for name, t in self.tensors.items() if name in used or t.role == "input"}
+        return replace(self, nodes=kept, tensors=tensors)

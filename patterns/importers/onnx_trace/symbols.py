@@ -1,0 +1,117 @@
+"""The dims of a model's inputs that it leaves open: their names, and how long they are unless somebody says so."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+from patterns.arithmetic import FUNCTIONS
+from patterns.errors import UnknownName, UserError
+from patterns.expression import ExpressionError, evaluate
+from patterns.importers.onnx_trace.model import Declared, Info
+
+BATCH = "batch"
+# What exporters call the same thing.
+_MEANINGS: Mapping[str, str] = {
+    "batch_size": BATCH,
+    "n": BATCH,
+    "seq_len": "seq",
+    "seq_length": "seq",
+    "sequence": "seq",
+    "sequence_length": "seq",
+    "past_sequence_length": "past",
+    "past_seq_len": "past",
+    "past_length": "past",
+    "total_sequence_length": "context",
+    "total_seq_len": "context",
+    "kv_length": "context",
+}
+_USUAL = 128
+_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+MOST = 2**31
+
+
+def word(text: str) -> str:
+    """A text as the name of a dim or a tensor."""
+    found = re.sub(r"[^A-Za-z0-9_]+", "_", text).strip("_").lower()
+    found = found if found and not found[0].isdigit() else f"n_{found}"
+    return (
+        f"{found[:80]}_"
+        if found in FUNCTIONS or found in ("is", "in", "and", "or", "not", "if", "else")
+        else found[:80]
+    )
+
+
+def symbol(name: str) -> str:
+    """The name of an open dim in the graph."""
+    plain = word(name)
+    return _MEANINGS.get(plain, plain)
+
+
+def open_names(inputs: Iterable[Info]) -> dict[str, int]:
+    """Every open dim by name, in order, with its usual extent: one of a batch, many of everything else.
+
+    A dim without a name is called after its input and axis. One that is an expression of others is none itself.
+    """
+    found: dict[str, int] = {}
+    for info in inputs:
+        for axis, dim in enumerate(info.shape or ()):
+            for name in _names(info, axis, dim):
+                usual = 1 if name == BATCH or axis == 0 else _USUAL
+                found.setdefault(name, usual)
+    if "context" in found and "past" in found:
+        found["context"] = found["past"] + found.get("seq", 1)
+    return found
+
+
+def _names(info: Info, axis: int, dim: Declared) -> Iterable[str]:
+    if isinstance(dim, int):
+        return ()
+    if dim is None:
+        return (_unnamed(info, axis),)
+    return (symbol(dim),) if not _is_expression(dim) else tuple(symbol(name) for name in _WORD.findall(dim))
+
+
+def _unnamed(info: Info, axis: int) -> str:
+    return BATCH if axis == 0 else f"{word(info.name)}_axis_{axis}"
+
+
+def _is_expression(dim: str) -> bool:
+    return bool(re.search(r"[-+*/]", dim)) and bool(re.fullmatch(r"[A-Za-z0-9_ ()+*/-]+", dim))
+
+
+def extents(inputs: Iterable[Info], overrides: Mapping[str, str], file: str, fixed_batch: bool) -> dict[str, int]:
+    """Extent of every open dim. Raises UnknownName for an override of another, UserError for one that is no extent."""
+    found = open_names(inputs)
+    if fixed_batch:
+        found.setdefault(BATCH, 1)
+    for name, text in overrides.items():
+        known = symbol(name)
+        if known not in found:
+            raise UnknownName("extent", name, found)
+        try:
+            found[known] = evaluate(str(text), found)
+        except ExpressionError as error:
+            raise UserError(f"{file}: extent {name!r}: {error}") from None
+        if not 1 <= found[known] < MOST:
+            raise UserError(f"{file}: extent {name!r} is {found[known]}; 1 or more is due")
+    return found
+
+
+def extent(info: Info, axis: int, sizes: Mapping[str, int], file: str) -> tuple[int, str]:
+    """(extent, name of the open dim or '') of an axis of an input. Raises UserError."""
+    dim = (info.shape or ())[axis]
+    if dim is None:
+        name = _unnamed(info, axis)
+        return sizes[name], name
+    if isinstance(dim, int):
+        if not 1 <= dim < MOST:
+            raise UserError(f"{file}: input {info.name!r} has extent {dim} at axis {axis}")
+        return dim, ""
+    if not _is_expression(dim):
+        return sizes[symbol(dim)], symbol(dim)
+    text = _WORD.sub(lambda match: symbol(match.group()), dim)
+    try:
+        return evaluate(text, sizes), word(text)
+    except ExpressionError as error:
+        raise UserError(f"{file}: input {info.name!r}, axis {axis}: {dim!r}: {error}") from None
