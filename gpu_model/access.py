@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil
 
 from patterns.addressed import Addresses
 from patterns.axes import points
@@ -21,7 +23,8 @@ class Access:
 
     times: several nodes may take different rows of it, or different slices. through: windows and pads by which it is
     read; touched: how many elements of the tensor these touch. spread: whether a tile has every window's own elements,
-    as the operand of a product must, and not each element once.
+    as the operand of a product must, and not each element once. share: of several tensors put together, each is so much
+    of the result, and a tile of that takes its share of each.
     """
 
     tensor: str
@@ -31,6 +34,7 @@ class Access:
     through: Addresses | None = None
     touched: int = 0
     spread: bool = False
+    share: Fraction = Fraction(1)
 
     def num_bytes(self, sizes: Sizes) -> int:
         """Bytes with these extents."""
@@ -40,7 +44,7 @@ class Access:
         """Elements with these extents."""
         if self.through is not None and not self.spread:
             return self.through.points(sizes)
-        return points(self.dims, sizes) * self.times
+        return ceil(points(self.dims, sizes) * self.times * self.share)
 
     def different_bytes(self, sizes: Sizes) -> int:
         """Bytes with these extents, every element of the tensor counted once."""
@@ -66,6 +70,11 @@ def accesses(graph: Graph, nodes: Sequence[Node], made: Collection[str], chains:
                 way = ways[node.name]
                 spread = any(has(reader, "contracts") for reader in nodes if way.result in reader.reads)
                 found[storage, way.dims] = Access(storage, way.dims, dtype, 1, way, elements, spread)
+                continue
+            if has(node, "moves") and len(node.reads) > 1:
+                result = graph.tensor_named[node.writes].dims
+                share = Fraction(elements, points(result, graph.sizes))
+                found[storage, result] = Access(storage, result, dtype, share=share)
                 continue
             dims = _dims(graph, node, name, elements)
             before = found.get((storage, dims))

@@ -68,3 +68,11 @@ def test_what_puts_tensors_together_is_a_kernel_of_its_own_operator_by_operator(
     calls = [call.nodes for call in plan.calls]
     assert [nodes for nodes in calls if "vectors" in nodes] == [("dense_one", "vectors")]
     assert [nodes for nodes in calls if "together" in nodes] == [("flat", "together")]
+
+
+def test_what_puts_tensors_together_reads_each_of_them_once() -> None:
+    plan = lower_on_gpu(workload("dlrm"), load_gpu("h100_sxm"), policy="pattern")
+    traffic = next(dict(call.traffic) for call in plan.calls if call.nodes == ("together",))
+    pairs, width, batch = 27 * 27, 64, 2048
+    assert traffic["hbm"] == 2 * 2 * (pairs + width) * batch
+    assert traffic["l2"] < 1.05 * traffic["hbm"]
