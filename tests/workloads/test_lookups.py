@@ -74,5 +74,5 @@ def test_what_puts_tensors_together_reads_each_of_them_once() -> None:
     plan = lower_on_gpu(workload("dlrm"), load_gpu("h100_sxm"), policy="pattern")
     traffic = next(dict(call.traffic) for call in plan.calls if call.nodes == ("together",))
     pairs, width, batch = 27 * 27, 64, 2048
-    assert traffic["hbm"] == 2 * 2 * (pairs + width) * batch
-    assert traffic["l2"] < 1.05 * traffic["hbm"]
+    once = 2 * 2 * (pairs + width) * batch
+    assert once <= traffic["l2"] < 1.05 * once
