@@ -30,6 +30,9 @@ class Importer(Protocol):
     def import_text(self, file: Source, name: str) -> str:
         """The same for one member as a graph file, which reads back as that graph. Raises as `import_graph` does."""
 
+    def remarks(self, file: Source) -> tuple[str, ...]:
+        """What else there is to tell of a file that was imported without mistakes, a line each."""
+
 
 def suffixes() -> tuple[str, ...]:
     """Ends of the names of files that are imported."""

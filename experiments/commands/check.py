@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 @click.argument("file")
 @click.option("--strict", is_flag=True, help="Take warnings for mistakes.")
 def command(file: str, strict: bool) -> None:
-    """Check FILE, a graph in YAML or a model's config.json: all its mistakes, or what it comes to, node by node.
+    """Check FILE, a graph in YAML, a model's config.json or its checkpoint: all its mistakes, or what it comes to.
 
     What is legal but suspicious is told on stderr: what nobody reads or uses, sums over a dim of extent 1, outer
     products, results that are rounded, products of weights.
@@ -23,13 +23,14 @@ def command(file: str, strict: bool) -> None:
     from experiments.text.graph import ok_parts
     from experiments.text.page import show_page
     from patterns.errors import SpecError
+    from patterns.library import remarks
 
     graph, warnings = read(file)
     if strict and warnings:
         raise SpecError(warnings)
     for warning in warnings:
         click.echo(warning.warning, err=True)
-    show_page(ok_parts(file, graph))
+    show_page([*ok_parts(file, graph), *remarks(file)])
 
 
 def read(file: str) -> tuple[Graph, tuple[Mistake, ...]]:

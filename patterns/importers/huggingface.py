@@ -46,19 +46,25 @@ def config_graph(text: str, file: str, name: str, members: int = 1, overrides: M
 
 def config_draft(text: str, file: str, name: str, members: int = 1) -> Draft:
     """The draft of a config's text. Raises as `import_graph` does."""
-    document = _of_text(read_json(text, file))
-    architecture = _architecture(document)
-    config = validate(architecture.Config, document)
+    document = text_document(text, file)
+    found = architecture(document)
+    config = validate(found.Config, document)
     document.refuse([document.at((field,), message) for field, message in config.mistakes()])
     _need_divisible(name, config, members)
-    draft = architecture.draft(config).of_dtype(config.element_type)
+    draft = found.draft(config).of_dtype(config.element_type)
     if members > 1:
         draft = draft.extents(tensor_parallel=members)
     return draft.titled(name, _source(document, draft))
 
 
-def _of_text(document: Document) -> Document:
-    """The part of a config that is about text, if it has parts."""
+def remarks(file: Source) -> tuple[str, ...]:
+    """Nothing that the graph does not tell."""
+    return ()
+
+
+def text_document(text: str, file: str) -> Document:
+    """A config's text as a document: the part of it that is about text, if it has parts. Raises SpecError."""
+    document = read_json(text, file)
     data = document.data
     if not isinstance(data, dict):
         document.refuse([document.at((), "a model's config is a JSON object ({...})")])
@@ -66,7 +72,7 @@ def _of_text(document: Document) -> Document:
     return document.part(TEXT_PART) if has_part else document
 
 
-def _architecture(document: Document) -> Architecture:
+def architecture(document: Document) -> Architecture:
     """The architecture of a config. Raises SpecError where none is named, or one that is not supported."""
     config = cast(dict[str, Any], document.data)
     found = architecture_of(config)

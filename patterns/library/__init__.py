@@ -84,6 +84,12 @@ def imported_text(name_or_path: str, name: str | None = None) -> str:
     return importer.import_text(file, name or found)
 
 
+def remarks(name_or_path: str) -> tuple[str, ...]:
+    """What else there is to tell of a foreign file that is a workload, a line each; nothing of others."""
+    importer = importer_of(name_or_path) if name_or_path not in names() else None
+    return importer.remarks(Path(name_or_path)) if importer else ()
+
+
 def _read(name_or_path: str, members: int, extents: Mapping[str, str]) -> Graph:
     if name_or_path in graph_names():
         return _from_yaml(data_file(__name__, name_or_path, ".yaml", "graph"), extents)

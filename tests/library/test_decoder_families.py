@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 import pytest
 
+from patterns.architecture import architectures
 from patterns.count import parameters
 from patterns.errors import SpecError
 from patterns.graph import Graph
 from patterns.importers.huggingface import config_draft, config_graph
 from patterns.library import CONFIGS, config_names, workload
 from patterns.plugin import data_file
+from patterns.stored import pieces
 
 Config = dict[str, Any]
 
@@ -209,3 +213,24 @@ def test_all_wrong_fields_of_a_text_part_are_told_where_they_are() -> None:
         config_graph(json.dumps(config, indent=1), "config.json", "tiny")
     told = [(mistake.line, mistake.path) for mistake in error.value.mistakes]
     assert told == [(4, "text_config.hidden_size"), (9, "text_config.vocab_size")]
+
+
+CHANGES: dict[str, dict[str, Any]] = {
+    "LlamaForCausalLM": {"attention_bias": True, "mlp_bias": True},
+    "Qwen2ForCausalLM": {"use_sliding_window": True, "sliding_window": 16, "max_window_layers": 2},
+    "Gemma3ForCausalLM": {"num_hidden_layers": 15, "sliding_window": 16},
+    "PhiForCausalLM": {"hidden_act": "gelu_new"},
+    "MixtralForCausalLM": {"num_local_experts": 4, "num_experts_per_tok": 2},
+}
+
+
+@pytest.mark.parametrize("name", [architecture.ARCHITECTURES[0] for architecture in architectures()])
+def test_checkpoints_hold_every_weight_of_every_layer_once(name: str) -> None:
+    graph = tiny(name, **CHANGES.get(name, {}))
+    table = next(a.STORED for a in architectures() if name in a.ARCHITECTURES)
+    held = list(pieces(graph, table))
+    assert sum(prod(piece.shape) for piece in held) == parameters(graph)
+    of_layers = Counter(piece.layer for piece in held if piece.weight.block)
+    assert sorted(of_layers) == list(range(graph.sizes["layers"]))
+    assert len(set(of_layers.values())) == 1
+    assert len({(piece.name, piece.weight.name) for piece in held}) == len(held)
