@@ -19,7 +19,8 @@ class Importer(Protocol):
     """The names that a file in importers/ has.
 
     SUFFIXES: ends of the names of its files. An importer whose graph depends on how many share a model does so for one
-    of `members`; overrides: extents of the graph by name.
+    of `members`; overrides: extents of the graph by name. One may have `remarks` besides: what else there is to tell of
+    a file that was imported without mistakes, a line each.
     """
 
     SUFFIXES: tuple[str, ...]
@@ -29,9 +30,6 @@ class Importer(Protocol):
 
     def import_text(self, file: Source, name: str) -> str:
         """The same for one member as a graph file, which reads back as that graph. Raises as `import_graph` does."""
-
-    def remarks(self, file: Source) -> tuple[str, ...]:
-        """What else there is to tell of a file that was imported without mistakes, a line each."""
 
 
 def suffixes() -> tuple[str, ...]:

@@ -57,11 +57,6 @@ def config_draft(text: str, file: str, name: str, members: int = 1) -> Draft:
     return draft.titled(name, _source(document, draft))
 
 
-def remarks(file: Source) -> tuple[str, ...]:
-    """Nothing that the graph does not tell."""
-    return ()
-
-
 def text_document(text: str, file: str) -> Document:
     """A config's text as a document: the part of it that is about text, if it has parts. Raises SpecError."""
     document = read_json(text, file)

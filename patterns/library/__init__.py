@@ -87,7 +87,8 @@ def imported_text(name_or_path: str, name: str | None = None) -> str:
 def remarks(name_or_path: str) -> tuple[str, ...]:
     """What else there is to tell of a foreign file that is a workload, a line each; nothing of others."""
     importer = importer_of(name_or_path) if name_or_path not in names() else None
-    return importer.remarks(Path(name_or_path)) if importer else ()
+    told = getattr(importer, "remarks", None)
+    return tuple(told(Path(name_or_path))) if told else ()
 
 
 def _read(name_or_path: str, members: int, extents: Mapping[str, str]) -> Graph:
