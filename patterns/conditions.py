@@ -33,6 +33,12 @@ def broken(text: str, sizes: Mapping[str, int]) -> str:
     return f"requires {text.strip()}, and {' and '.join(values)}"
 
 
+def names_of(text: str) -> tuple[str, ...]:
+    """The extents that a condition compares. Raises ExpressionError if the text is none."""
+    _, *sides = _sides(text)
+    return tuple(dict.fromkeys(name for side in sides for name, _ in side.names))
+
+
 def _sides(text: str) -> tuple[str, Expression, Expression]:
     signs = list(_SIGN.finditer(text))
     if len(signs) != 1:

@@ -75,12 +75,18 @@ class Block:
 
 @dataclass(frozen=True)
 class Graph:
-    """A whole computation: blocks in order, the tensors they read and write, the extents of all dims."""
+    """A whole computation: blocks in order, the tensors they read and write, the extents of all dims.
+
+    formulas, requires: of the file it was read from, extents that are written as expressions of others, and conditions
+    on extents. They say which extents may be changed together; no run asks for them.
+    """
 
     name: str
     extents: tuple[tuple[str, int], ...]
     tensors: tuple[Tensor, ...] = field(repr=False)
     blocks: tuple[Block, ...]
+    formulas: tuple[tuple[str, str], ...] = field(default=(), repr=False, compare=False)
+    requires: tuple[str, ...] = field(default=(), repr=False, compare=False)
 
     @cached_property
     def sizes(self) -> Mapping[str, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from patterns.expression import ExpressionError, ExtentsError, resolve
 from patterns.graph import Graph
 from patterns.load import Document, load_file, load_text, validate
 from patterns.members import without_lone_members
+from patterns.relations import relations
 from patterns.spec import GraphSpec, graph_model
 
 NONE: Mapping[str, str] = {}
@@ -62,7 +64,14 @@ def _whole(document: Document, overrides: Mapping[str, str], opened: Opened) -> 
     pieces = used(spec, document, sizes, overrides, opened, mistakes)
     graph = assembled(spec, document, sizes, pieces, mistakes)
     document.refuse(mistakes)
-    return graph
+    formulas, requires = relations(spec, _written(spec, overrides), pieces, graph.sizes)
+    return replace(graph, formulas=formulas, requires=requires)
+
+
+def _written(spec: GraphSpec, overrides: Mapping[str, str]) -> dict[str, str]:
+    """What each of our extents is to be, as text."""
+    own = {name: text for name, text in overrides.items() if of_use(spec, name) is None}
+    return {name: str(text) for name, text in {**spec.extents, **own}.items()}
 
 
 def _not_met(spec: GraphSpec, document: Document, sizes: Mapping[str, int]) -> list[Mistake]:
@@ -83,12 +92,12 @@ def _sizes(
     spec: GraphSpec, document: Document, overrides: Mapping[str, str], mistakes: list[Mistake]
 ) -> dict[str, int]:
     """Extent by name. After a mistake it is empty of what could not be computed."""
-    own = {name: text for name, text in overrides.items() if of_use(spec, name) is None}
-    for name in own:
+    written = _written(spec, overrides)
+    for name in written:
         if name not in spec.extents:
             raise UnknownName("extent", name, spec.extents)
     try:
-        return resolve({**spec.extents, **own})
+        return resolve(written)
     except ExtentsError as error:
         for wrong in error.mistakes:
             if wrong.name in overrides:

@@ -1,0 +1,185 @@
+"""A verification as text: what was run, a row for each mapping, what went wrong, what could not be run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from experiments.text.page import Part
+from experiments.text.table import Column, Table
+from patterns.plural import number_of
+
+if TYPE_CHECKING:
+    from experiments.verify import Checked, Refused, Verification, Way
+
+COLUMNS = (
+    Column("machine", right=False),
+    Column("policy\nor mode", right=False),
+    Column("schedule", right=False),
+    Column("calls"),
+    Column("ragged\nloops"),
+    Column("split", right=False),
+    Column("largest\nerror"),
+    Column("where", right=False),
+)
+READING = """calls: of one run at the real extents; the run on numbers has the same calls a block.
+ragged loops: those over tiles in all calls whose last tile has less to do, of how many.
+split: dims whose parts are computed apart and merged (split-K, split-KV), at the real extents.
+largest error: |found - float64 reference| by the largest number in the tensor and in what it is computed from;
+where: in which element."""
+
+
+def verification_parts(result: Verification) -> list[Part]:
+    """Everything there is to say, in order."""
+    rows = tuple(row(one, result.allowed) for one in result.checked)
+    return [
+        title(result),
+        Table(COLUMNS, rows, keys=3),
+        READING,
+        rule(result),
+        *same_mappings(result.checked),
+        *idle_line(result),
+        *(f"WRONG: {line}" for line in wrong_lines(result)),
+        *refused_lines(result.refused),
+        verdict(result),
+    ]
+
+
+def title(result: Verification) -> str:
+    """What was run: real extents and small ones."""
+    full, small = result.graph, result.small
+    dims = {dim for tensor in full.tensors for dim in tensor.dims}
+    changed = [f"{n} {size:,} -> {small.sizes[n]}" for n, size in full.extents if n in dims and small.sizes[n] != size]
+    changed += [
+        f"{block.name} x {block.count} -> x {less.count}"
+        for block, less in zip(full.blocks, small.blocks, strict=True)
+        if block.count != less.count
+    ]
+    members = f" for each of {result.members} members" if result.members > 1 else ""
+    made = "Plans are made for the real extents and run on numbers with small ones: same calls, groups and splits."
+    return f"{full.name}{members}, random numbers of seed {result.seed}\n{made}\n{', '.join(changed) or 'as they are'}"
+
+
+def row(one: Checked, allowed: float) -> tuple[str, ...]:
+    """The cells of one mapping."""
+    way = one.ways[0]
+    splits = dict.fromkeys(f"{dim} / {parts}" for dim, parts in one.splits)
+    difference = one.difference
+    where = f"{difference.tensor}[{', '.join(map(str, difference.index))}]" if difference.error else ""
+    return (
+        way.side.machine,
+        way.mode,
+        schedule_text(one.ways),
+        f"{one.calls:,}",
+        f"{one.ragged} of {one.loops}",
+        " ".join(splits),
+        ("WRONG " if one.is_wrong(allowed) else "") + ("-" if one.fault else f"{difference.error:.1e}"),
+        "" if one.fault else where,
+    )
+
+
+def schedule_text(ways: Sequence[Way]) -> str:
+    """The schedule that was run, and how many others come to the same mapping."""
+    others = f" + {len(ways) - 1}" if len(ways) > 1 else ""
+    return way_text(ways[0]) + others
+
+
+def way_text(way: Way) -> str:
+    """A schedule of a GPU, or what an RDU does with sums over members."""
+    return way.schedule or (str(dict(way.side.keywords)["collectives"]) if way.side.members > 1 else "")
+
+
+def rule(result: Verification) -> str:
+    """How the largest error that is allowed comes about."""
+    return (
+        f"Allowed is an error of {result.allowed:.1e}: the unit roundoff of float64, 2**-53, times the roundings that "
+        "a result may pass through (one a node, one a term of a sum, again in every execution of a block)."
+    )
+
+
+def same_mappings(checked: Sequence[Checked]) -> Iterator[str]:
+    """Schedules that differ in when things happen, not in what is computed: they were run once."""
+    lines = [
+        f"  {one.ways[0].mode} {way_text(one.ways[0])}  {', '.join(map(way_text, one.ways[1:]))}"
+        for one in checked
+        if len(one.ways) > 1
+    ]
+    if lines:
+        yield "Run once, because what differs is when work is done, and how long tiles are:\n" + "\n".join(lines)
+
+
+def wrong_lines(result: Verification) -> Iterator[str]:
+    """What is wrong, with the numbers."""
+    for one in result.wrong:
+        way, d = one.ways[0], one.difference
+        numbers = f"{d.tensor}[{', '.join(map(str, d.index))}] is {d.found:.6g}, should be {d.expected:.6g}"
+        yield f"{way.side.machine} {way.mode} {way_text(way)}: {one.fault or numbers}"
+
+
+def idle_line(result: Verification) -> Iterator[str]:
+    """Schedules that no kernel here could have."""
+    names = dict.fromkeys(way_text(one.way) for one in result.refused if one.idle)
+    machines = dict.fromkeys(one.way.side.machine for one in result.refused if one.idle)
+    if names:
+        able = f"that {', '.join(machines)} cannot run, or that {result.graph.name} has no kernel for"
+        yield f"Left out are schedules {able}: {', '.join(names)}."
+
+
+def refused_lines(refused: Sequence[Refused]) -> Iterator[str]:
+    """Ways that do not fit the machine, by reason; a schedule's is told once for all policies."""
+    by_reason: dict[tuple[str, str], list[str]] = {}
+    for one in refused:
+        if one.idle:
+            continue
+        by_reason.setdefault((way_text(one.way), one.reason), []).append(one.way.mode)
+    lines = [f"  {name}  ({', '.join(modes)}) {reason}" for (name, reason), modes in by_reason.items()]
+    if lines:
+        yield "Not run, because it does not fit:\n" + "\n".join(lines)
+
+
+def verdict(result: Verification) -> str:
+    """The result in one line."""
+    ways = sum(len(one.ways) for one in result.checked)
+    run = f"{number_of(len(result.checked), 'mapping')} of {number_of(ways, 'way')} to run {result.graph.name}"
+    if result.wrong:
+        return f"{run}: {len(result.wrong)} WRONG"
+    most = max(one.difference.error for one in result.checked)
+    return f"{run}: all compute what the reference does, largest error {most:.1e}"
+
+
+def verification_record(result: Verification) -> dict[str, object]:
+    """The verification as JSON data; an error that is not finite is null."""
+    return {
+        "workload": result.graph.name,
+        "members": result.members,
+        "seed": result.seed,
+        "extents": dict(result.graph.extents),
+        "small_extents": dict(result.small.extents),
+        "allowed_error": result.allowed,
+        "mappings": [checked_record(one, result.allowed) for one in result.checked],
+        "not_run": [{**way_record(one.way), "reason": one.reason} for one in result.refused],
+    }
+
+
+def checked_record(one: Checked, allowed: float) -> dict[str, object]:
+    """One mapping as JSON data."""
+    d = one.difference
+    finite = d.error < float("inf") and not one.fault
+    return {
+        **way_record(one.ways[0]),
+        "same": [way_text(way) for way in one.ways[1:]],
+        "calls": one.calls,
+        "loops": one.loops,
+        "ragged_loops": one.ragged,
+        "splits": [{"dim": dim, "parts": parts} for dim, parts in one.splits],
+        "error": d.error if finite else None,
+        "tensor": d.tensor,
+        "index": list(d.index),
+        "fault": one.fault,
+        "wrong": one.is_wrong(allowed),
+    }
+
+
+def way_record(way: Way) -> dict[str, object]:
+    """One way as JSON data."""
+    return {"machine": way.side.machine, "mode": way.mode, "schedule": way_text(way)}

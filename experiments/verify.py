@@ -1,0 +1,232 @@
+"""Run every way in which both machines map a workload on numbers, and compare with the reference.
+
+Plans are made for the real extents, and executed with small ones: the same calls, groups, nests and splits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from experiments.compare import read_graph
+from experiments.settings import Settings, settle
+from experiments.sides import Side, load_machine, lower, sides
+from patterns.difference import Difference, largest, scales, tolerance
+from patterns.errors import DoesNotFit, UserError
+from patterns.evaluate import evaluate, random_arrays
+from patterns.execute import execute
+from patterns.graph import Graph
+from patterns.library import workload
+from patterns.plan import Call, Plan, Tiling
+from patterns.reduced import reduced
+from patterns.rescaled import rescaled
+from patterns.room import held_bytes
+from patterns.tiles import PlanError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from experiments.request import Request
+
+AUTO = "auto"
+# Which memory is made large enough for a graph: only numbers are asked for here.
+MEMORY = {"gpu": "hbm_bytes", "rdu": "ddr_bytes"}
+
+Structure = tuple[object, ...]
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way to run the workload: a machine in one mode. schedule: what is asked of a GPU's kernels ('' of an RDU)."""
+
+    side: Side
+    mode: str
+    schedule: str = ""
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A way that the machine cannot go, and why. idle: nothing here is for that schedule, or the machine lacks it."""
+
+    way: Way
+    reason: str
+    idle: bool = False
+
+
+@dataclass(frozen=True)
+class Made:
+    """A way, its plan, and that plan with small extents."""
+
+    way: Way
+    plan: Plan
+    small: Plan
+
+
+@dataclass(frozen=True)
+class Reference:
+    """What is put in, what should come out, and the scale of each result."""
+
+    arrays: Mapping[str, NDArray[Any]]
+    expected: Mapping[str, NDArray[Any]]
+    scales: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Checked:
+    """One mapping, and how far its numbers are from the reference.
+
+    ways: all that come to this mapping, the first of which was run. calls: of one run at the real extents. loops,
+    ragged: loops over tiles when it was run, and those whose last tile had less to do. splits: (dim, parts) at the real
+    extents. fault: what the plan does not compute ('' if it computes all).
+    """
+
+    ways: tuple[Way, ...]
+    calls: int
+    loops: int
+    ragged: int
+    splits: tuple[tuple[str, int], ...]
+    difference: Difference
+    fault: str = ""
+
+    def is_wrong(self, allowed: float) -> bool:
+        """Whether the numbers are not those of the reference."""
+        return bool(self.fault) or not self.difference.error <= allowed
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What was checked. graph: with the real extents; small: with those it was run with."""
+
+    graph: Graph
+    small: Graph
+    members: int
+    seed: int
+    allowed: float
+    checked: tuple[Checked, ...]
+    refused: tuple[Refused, ...]
+
+    @property
+    def wrong(self) -> tuple[Checked, ...]:
+        """The mappings whose numbers are not those of the reference."""
+        return tuple(one for one in self.checked if one.is_wrong(self.allowed))
+
+
+def nobody(text: str, done: int, of: int) -> None:
+    """Tells nobody of the progress."""
+
+
+def verify(request: Request, schedules: tuple[str, ...] = (), progress: Progress = nobody) -> Verification:
+    """Every policy, schedule and mode that the request names, or all. The seed is that of the numbers.
+
+    Raises UserErrors; PlanError only for a graph that cannot be run at all.
+    """
+    both = sides(request)
+    settings = settle(request, both)
+    members = both[0].members
+    graph = read_graph(request, members, settings)
+    small = reduced(graph, lambda extents: _read(request, members, settings, extents))
+    reference = _reference(small, request.seed, members)
+    machines = {side.family: _machine(side, settings, graph) for side in both}
+    refused: list[Refused] = []
+    found: dict[Structure, list[Made]] = {}
+    ways = tuple(_ways(both, schedules))
+    for number, way in enumerate(ways):
+        progress(f"{way.side.machine} {way.mode} {way.schedule}".strip(), number, len(ways))
+        try:
+            plan = _lowered(way, graph, machines[way.side.family])
+        except UserError as error:
+            refused.append(Refused(way, str(error), not isinstance(error, DoesNotFit)))
+            continue
+        made = Made(way, plan, rescaled(plan, small))
+        found.setdefault(mapping_of(made.small), []).append(made)
+    if not found:
+        raise UserError(f"no way to run {graph.name}: {refused[0].reason}")
+    checked = tuple(_check(same, reference) for same in found.values())
+    return Verification(graph, small, members, request.seed, tolerance(small, members), checked, tuple(refused))
+
+
+def _ways(both: Iterable[Side], schedules: tuple[str, ...]) -> Iterator[Way]:
+    from gpu_model import schedule_names
+
+    for side in both:
+        for mode in side.modes:
+            if side.family == "rdu":
+                yield from (Way(one, mode) for one in _with_collectives(side))
+                continue
+            # A policy that chooses by time chooses by the time of the best schedules.
+            names = schedules or ((AUTO,) if mode == AUTO else schedule_names())
+            yield from (Way(side, mode, name) for name in names)
+
+
+def _with_collectives(side: Side) -> Iterator[Side]:
+    """An RDU with sums over members in the pipeline, and as calls of their own."""
+    yield side
+    if side.members > 1 and dict(side.keywords)["collectives"] != "separate":
+        yield replace(side, keywords=tuple((name, _separate(name, value)) for name, value in side.keywords))
+
+
+def _separate(name: str, value: object) -> object:
+    return "separate" if name == "collectives" else value
+
+
+def _read(request: Request, members: int, settings: Settings, extents: Any) -> Graph:
+    overrides = {**settings.of_graph(), **extents}
+    return workload(request.workload, request.phase, members=members, overrides=overrides)
+
+
+def _machine(side: Side, settings: Settings, graph: Graph) -> Any:
+    """The side's machine, its memory large enough for the graph."""
+    changed = dict(settings.of_machine(side.family))
+    machine = load_machine(side.family, side.machine, changed)
+    name, needed = MEMORY[side.family], 2 * held_bytes(graph)
+    if getattr(machine, name) >= needed:
+        return machine
+    return load_machine(side.family, side.machine, {**changed, name: f"{needed} B"})
+
+
+def _lowered(way: Way, graph: Graph, machine: Any) -> Plan:
+    keywords = tuple((n, way.schedule if n == "schedule" else v) for n, v in way.side.keywords)
+    return lower(replace(way.side, keywords=keywords), graph, machine, way.mode)
+
+
+def mapping_of(plan: Plan) -> Structure:
+    """What of a plan decides which numbers are computed in which order. Schedules differ in when they are, as well."""
+    return (
+        plan.family,
+        plan.mode,
+        *((c.block, c.nodes, c.tiling, c.count, c.iterations, c.combines) for c in plan.calls),
+    )
+
+
+def _reference(graph: Graph, seed: int, members: int) -> Reference:
+    arrays = random_arrays(graph, seed, members)
+    known = {**arrays, **evaluate(graph, arrays, members, also=[node.writes for _, node in graph.nodes()])}
+    expected = evaluate(graph, arrays, members)
+    return Reference(arrays, expected, scales(graph, known, tuple(expected)))
+
+
+def _check(same: Sequence[Made], reference: Reference) -> Checked:
+    plan, made = same[0].plan, same[0].small
+    counted = [one for call in made.calls for one in ragged_loops(call, made.graph)]
+    splits = tuple(dict.fromkeys(split for call in plan.calls for split in call.tiling.splits))
+    ways = tuple(one.way for one in same)
+    found = Checked(ways, sum(c.count for c in plan.calls), len(counted), sum(counted), splits, Difference(0.0))
+    try:
+        got = execute(made, reference.arrays)
+        return replace(found, difference=largest(got, reference.expected, reference.scales))
+    except PlanError as error:
+        return replace(found, fault=str(error))
+
+
+def ragged_loops(call: Call, graph: Graph) -> Iterator[bool]:
+    """Of every loop of a call whether its last tile has less to do than the others."""
+
+    def loops(tiling: Tiling) -> Iterator[bool]:
+        for tile in tiling.loops:
+            yield bool(graph.sizes[tile.dim] % tile.extent)
+        for nest in tiling.nests:
+            yield from loops(nest.tiling)
+
+    return loops(call.tiling)
