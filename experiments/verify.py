@@ -13,7 +13,7 @@ from experiments.compare import read_graph
 from experiments.settings import Settings, settle
 from experiments.sides import Side, load_machine, lower, sides
 from patterns.difference import Difference, largest, scales, tolerance
-from patterns.errors import DoesNotFit, UserError
+from patterns.errors import DoesNotFit, UnknownName, UserError
 from patterns.evaluate import evaluate, random_arrays
 from patterns.execute import execute
 from patterns.graph import Graph
@@ -57,11 +57,12 @@ class Refused:
 
 @dataclass(frozen=True)
 class Made:
-    """A way, its plan, and that plan with small extents."""
+    """A way, its plan, and that plan with small extents; fault: why there is none ('' if there is)."""
 
     way: Way
     plan: Plan
     small: Plan
+    fault: str = ""
 
 
 @dataclass(frozen=True)
@@ -139,7 +140,7 @@ def verify(request: Request, schedules: tuple[str, ...] = (), progress: Progress
         except UserError as error:
             refused.append(Refused(way, str(error), not isinstance(error, DoesNotFit)))
             continue
-        made = Made(way, plan, rescaled(plan, small))
+        made = _made(way, plan, small)
         found.setdefault(mapping_of(made.small), []).append(made)
     if not found:
         raise UserError(f"no way to run {graph.name}: {refused[0].reason}")
@@ -150,6 +151,9 @@ def verify(request: Request, schedules: tuple[str, ...] = (), progress: Progress
 def _ways(both: Iterable[Side], schedules: tuple[str, ...]) -> Iterator[Way]:
     from gpu_model import schedule_names
 
+    for name in schedules:
+        if name not in schedule_names():
+            raise UnknownName("schedule", name, schedule_names())
     for side in both:
         for mode in side.modes:
             if side.family == "rdu":
@@ -191,6 +195,13 @@ def _lowered(way: Way, graph: Graph, machine: Any) -> Plan:
     return lower(replace(way.side, keywords=keywords), graph, machine, way.mode)
 
 
+def _made(way: Way, plan: Plan, small: Graph) -> Made:
+    try:
+        return Made(way, plan, rescaled(plan, small))
+    except PlanError as error:
+        return Made(way, plan, plan, str(error))
+
+
 def mapping_of(plan: Plan) -> Structure:
     """What of a plan decides which numbers are computed in which order. Schedules differ in when they are, as well."""
     return (
@@ -213,6 +224,8 @@ def _check(same: Sequence[Made], reference: Reference) -> Checked:
     splits = tuple(dict.fromkeys(split for call in plan.calls for split in call.tiling.splits))
     ways = tuple(one.way for one in same)
     found = Checked(ways, sum(c.count for c in plan.calls), len(counted), sum(counted), splits, Difference(0.0))
+    if same[0].fault:
+        return replace(found, fault=same[0].fault)
     try:
         got = execute(made, reference.arrays)
         return replace(found, difference=largest(got, reference.expected, reference.scales))
@@ -221,11 +234,13 @@ def _check(same: Sequence[Made], reference: Reference) -> Checked:
 
 
 def ragged_loops(call: Call, graph: Graph) -> Iterator[bool]:
-    """Of every loop of a call whether its last tile has less to do than the others."""
+    """Of every loop of a call whether its last tile, of a dim or of a part of it, has less to do than the others."""
+    parts = dict(call.tiling.splits)
 
     def loops(tiling: Tiling) -> Iterator[bool]:
         for tile in tiling.loops:
-            yield bool(graph.sizes[tile.dim] % tile.extent)
+            size = graph.sizes[tile.dim]
+            yield bool(size % tile.extent or -(-size // parts.get(tile.dim, 1)) % tile.extent)
         for nest in tiling.nests:
             yield from loops(nest.tiling)
 

@@ -72,9 +72,7 @@ def _of(name: str, found: NDArray[Any], expected: NDArray[Any], scale: float) ->
         errors = numpy.where(same, 0.0, numpy.abs(wide - due) / scale)
     errors = numpy.where(numpy.isnan(errors), inf, errors)
     index = numpy.unravel_index(int(errors.argmax()), errors.shape)
-    return Difference(
-        float(errors[index]), name, tuple(int(at) for at in index), float(wide[index]), float(due[index])
-    )
+    return Difference(float(errors[index]), name, tuple(int(at) for at in index), float(wide[index]), float(due[index]))
 
 
 def tolerance(graph: Graph, members: int = 1, unit: float = FLOAT64) -> float:

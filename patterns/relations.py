@@ -28,9 +28,7 @@ def relations(
         for name, text in piece.source.formulas:
             if piece.dims[name] in piece.extents and _known(piece, _used(text), sizes):
                 formulas.append((piece.dims[name], _renamed(piece, text)))
-        conditions += [
-            _renamed(piece, text) for text in piece.source.requires if _known(piece, names_of(text), sizes)
-        ]
+        conditions += [_renamed(piece, text) for text in piece.source.requires if _known(piece, names_of(text), sizes)]
     return tuple(dict(formulas).items()), tuple(dict.fromkeys(conditions))
 
 

@@ -22,10 +22,12 @@ def rescaled(plan: Plan, graph: Graph) -> Plan:
     """The plan for `graph`: the plan's own graph with other extents and other numbers of repetitions.
 
     Programs are left as they are, of the real extents: the result is to be executed, not simulated.
-    Raises PlanError if the graph is not of the same nodes.
+    Raises PlanError if the graph is not of the same nodes, or if the plan runs a block more or less often than its
+    own graph does: small numbers of repetitions would hide that.
     """
     if [name for _, name in _names(plan.graph)] != [name for _, name in _names(graph)]:
         raise PlanError(f"{graph.name} with small extents has not the nodes of the one that was lowered")
+    _need_all_repetitions(plan)
     times = dict(_repetitions(plan, graph))
     calls = tuple(
         replace(call, tiling=_tiling(call, plan.graph.sizes, graph.sizes), count=count, iterations=iterations)
@@ -39,6 +41,16 @@ def _names(graph: Graph) -> Iterator[tuple[str, str]]:
     return ((block.name, node.name) for block, node in graph.nodes())
 
 
+def _need_all_repetitions(plan: Plan) -> None:
+    """Raises PlanError unless the calls that are of one block run it as often as it is there."""
+    runs: dict[str, int] = {}
+    for (block, count), calls in groupby(plan.calls, key=lambda call: (call.block, call.count)):
+        runs[block] = runs.get(block, 0) + count * max(call.iterations for call in calls)
+    for block in plan.graph.blocks:
+        if "" not in runs and runs.get(block.name, 0) != block.count:
+            raise PlanError(f"block {block.name} is executed {runs.get(block.name, 0)} times of {block.count}")
+
+
 def _repetitions(plan: Plan, graph: Graph) -> Iterator[tuple[int, tuple[int, int]]]:
     """How often each call is launched and runs its block, so that every block is executed as often as it is there."""
     left = {block.name: block.count for block in graph.blocks}
@@ -48,6 +60,8 @@ def _repetitions(plan: Plan, graph: Graph) -> Iterator[tuple[int, tuple[int, int
         if not block:
             yield from ((number, (1, 1)) for number, _ in calls)
             continue
+        if block not in passes:
+            raise PlanError(f"calls are of block {block!r}, which the graph does not have")
         passes[block] -= 1
         looped = max(call.iterations for _, call in calls) > 1
         # What runs a block several times takes all that later calls leave, the others one execution each.
