@@ -60,15 +60,7 @@ DRAWINGS = "experiments.drawings"
 @click.option("-o", "--output", "file", type=click.Path(path_type=Path), help="Write the drawing to this file.")
 @click.pass_context
 def command(
-    ctx: click.Context,
-    /,
-    call_name: str,
-    mode: str | None,
-    members: int,
-    stage: str | None,
-    form: str,
-    file: Path | None,
-    **values: Any,
+    ctx: click.Context, /, call_name: str, mode: str | None, members: int, stage: str | None, **values: Any
 ) -> None:
     """Show the graph of WORKLOAD: its nodes, their operations and bytes.
 
@@ -82,24 +74,22 @@ def command(
     asked = [(option, values.pop(option)) for option in ("machine", "gpu", "rdu")]
     named = [(option, name) for option, name in asked if name is not None]
     drawing = values.pop("cycles"), values.pop("cells")
+    form, file = values.pop("form"), values.pop("file")
     if len(named) > 1:
         raise click.UsageError("one machine is shown at a time: give one of --machine, --gpu, --rdu")
     request = request_of(values)
-    if form != "text":
-        need_graph_only(ctx)
-    elif file is not None:
+    if form == "text" and file is not None:
         raise click.UsageError("-o writes a drawing: name a --format")
     if not named:
         need_no_plan(ctx)
-        if form != "text":
-            show_drawing(form, drawing_of(request, None, members), file)
-            return
-        show_page(graph_page(request, members))
-        return
-    side = side_of(request, *named[0], mode or "", members)
-    need_of_family(ctx, side.family, side.machine)
+    side = side_of(request, *named[0], mode or "", members) if named else None
+    if side is not None:
+        need_of_family(ctx, side.family, side.machine)
     if form != "text":
+        need_graph_only(ctx)
         show_drawing(form, drawing_of(request, side, members), file)
+    elif side is None:
+        show_page(graph_page(request, members))
     elif stage is None:
         show_page(plan_page(request, side, call_name, drawing))
     else:

@@ -94,7 +94,7 @@ def test_without_the_extra_a_picture_says_how_to_get_it(monkeypatch: pytest.Monk
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--format", "dot", "--cycles", "3"], "--cycles: a drawing is of the whole graph"),
+        (["--format", "dot", "--gpu", "unit", "--cycles", "3"], "--cycles: a drawing is of the whole graph"),
         (["--format", "dot", "--gpu", "unit", "softmax.e"], "a drawing is of the whole graph"),
         (["-o", "x.svg"], "-o writes a drawing: name a --format"),
         (["--format", "png"], "'png' is not one of 'text', 'dot', 'mermaid', 'svg'"),

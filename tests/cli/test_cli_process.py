@@ -58,7 +58,7 @@ def test_ctrl_c_is_130(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFix
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("patterns.library.workload", interrupted)
+    monkeypatch.setattr("patterns.read.read_with_warnings", interrupted)
     assert run(["check", "softmax"]) == 130
     assert "Traceback" not in capfd.readouterr().err
 
@@ -67,7 +67,7 @@ def test_a_bug_is_not_dressed_up_as_a_mistake_of_the_users(monkeypatch: pytest.M
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("patterns.library.workload", broken)
+    monkeypatch.setattr("patterns.read.read_with_warnings", broken)
     with pytest.raises(ZeroDivisionError):
         run(["check", "softmax"])
 
