@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from experiments.request import Request
     from patterns.graph import Graph
     from patterns.plan import Plan
+    from patterns.rounding import Stored
 
 Family = Literal["gpu", "rdu"]
 MODELS: Mapping[Family, str] = {"gpu": "gpu_model", "rdu": "rdu_model"}
@@ -83,6 +84,11 @@ def mode_names(family: Family) -> tuple[str, ...]:
 def load_machine(family: Family, name: str, overrides: Mapping[str, str]) -> Any:
     """A machine by name, with parameters replaced. Raises UnknownName, SpecError."""
     return import_module(MODELS[family]).load_machine(name, overrides)
+
+
+def rounding_of(family: Family) -> Stored:
+    """Which results of a call a family's machines round to their types."""
+    return cast("Stored", import_module(MODELS[family]).stored)
 
 
 def lower(side: Side, graph: Graph, machine: object, mode: str) -> Plan:

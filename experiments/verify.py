@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from experiments.compare import read_graph
 from experiments.settings import Settings, settle
-from experiments.sides import Side, load_machine, lower, sides
-from patterns.difference import Difference, largest, scales, tolerance
+from experiments.sides import Side, load_machine, lower, rounding_of, sides
+from patterns.difference import Difference, are_numbers, largest, rounded_tolerance, scales, tolerance
 from patterns.errors import DoesNotFit, UnknownName, UserError
 from patterns.evaluate import evaluate, random_arrays
 from patterns.execute import execute
@@ -22,6 +22,7 @@ from patterns.plan import Call, Plan, Tiling
 from patterns.reduced import reduced
 from patterns.rescaled import rescaled
 from patterns.room import held_bytes
+from patterns.rounding import every_result, rounded
 from patterns.tiles import PlanError
 
 if TYPE_CHECKING:
@@ -67,11 +68,27 @@ class Made:
 
 @dataclass(frozen=True)
 class Reference:
-    """What is put in, what should come out, and the scale of each result."""
+    """What is put in (as their types hold it), what should come out, and the scale of each result.
+
+    numbers: results that may be nearly right when they are rounded.
+    """
 
     arrays: Mapping[str, NDArray[Any]]
     expected: Mapping[str, NDArray[Any]]
     scales: Mapping[str, float]
+    numbers: Mapping[str, NDArray[Any]]
+
+    def rounded(self, found: Mapping[str, NDArray[Any]]) -> Difference:
+        """The largest error of numbers that were rounded on the way."""
+        return largest(found, self.numbers, self.scales) if self.numbers else Difference(0.0)
+
+
+@dataclass(frozen=True)
+class Allowed:
+    """The largest errors that rounding explains: of float64, and of the graph's own types."""
+
+    exact: float
+    rounded: float
 
 
 @dataclass(frozen=True)
@@ -80,7 +97,8 @@ class Checked:
 
     ways: all that come to this mapping, the first of which was run. calls: of one run at the real extents. loops,
     ragged: loops over tiles when it was run, and those whose last tile had less to do. splits: (dim, parts) at the real
-    extents. fault: what the plan does not compute ('' if it computes all).
+    extents. difference: in float64. rounded: where numbers are rounded to their types as the machine does, sums being
+    fp32; places (indices) are left out of it. fault: what the plan does not compute ('' if it computes all).
     """
 
     ways: tuple[Way, ...]
@@ -89,22 +107,28 @@ class Checked:
     ragged: int
     splits: tuple[tuple[str, int], ...]
     difference: Difference
+    rounded: Difference
     fault: str = ""
 
-    def is_wrong(self, allowed: float) -> bool:
+    def is_wrong(self, allowed: Allowed) -> bool:
         """Whether the numbers are not those of the reference."""
-        return bool(self.fault) or not self.difference.error <= allowed
+        near = self.difference.error <= allowed.exact and self.rounded.error <= allowed.rounded
+        return bool(self.fault) or not near
 
 
 @dataclass(frozen=True)
 class Verification:
-    """What was checked. graph: with the real extents; small: with those it was run with."""
+    """What was checked. graph: with the real extents; small: with those it was run with.
+
+    rounded: the error of the reference when every node's result is rounded.
+    """
 
     graph: Graph
     small: Graph
     members: int
     seed: int
-    allowed: float
+    allowed: Allowed
+    rounded: Difference
     checked: tuple[Checked, ...]
     refused: tuple[Refused, ...]
 
@@ -145,7 +169,9 @@ def verify(request: Request, schedules: tuple[str, ...] = (), progress: Progress
     if not found:
         raise UserError(f"no way to run {graph.name}: {refused[0].reason}")
     checked = tuple(_check(same, reference) for same in found.values())
-    return Verification(graph, small, members, request.seed, tolerance(small, members), checked, tuple(refused))
+    of_reference = reference.rounded(evaluate(small, reference.arrays, members, rounding=every_result))
+    allowed = Allowed(tolerance(small, members), rounded_tolerance(small, of_reference.error))
+    return Verification(graph, small, members, request.seed, allowed, of_reference, checked, tuple(refused))
 
 
 def _ways(both: Iterable[Side], schedules: tuple[str, ...]) -> Iterator[Way]:
@@ -212,10 +238,12 @@ def mapping_of(plan: Plan) -> Structure:
 
 
 def _reference(graph: Graph, seed: int, members: int) -> Reference:
-    arrays = random_arrays(graph, seed, members)
+    given = random_arrays(graph, seed, members)
+    arrays = {name: rounded(array, graph.tensor_named[name].dtype) for name, array in given.items()}
     known = {**arrays, **evaluate(graph, arrays, members, also=[node.writes for _, node in graph.nodes()])}
     expected = evaluate(graph, arrays, members)
-    return Reference(arrays, expected, scales(graph, known, tuple(expected)))
+    numbers = {name: array for name, array in expected.items() if are_numbers(graph, name)}
+    return Reference(arrays, expected, scales(graph, known, tuple(expected)), numbers)
 
 
 def _check(same: Sequence[Made], reference: Reference) -> Checked:
@@ -223,12 +251,15 @@ def _check(same: Sequence[Made], reference: Reference) -> Checked:
     counted = [one for call in made.calls for one in ragged_loops(call, made.graph)]
     splits = tuple(dict.fromkeys(split for call in plan.calls for split in call.tiling.splits))
     ways = tuple(one.way for one in same)
-    found = Checked(ways, sum(c.count for c in plan.calls), len(counted), sum(counted), splits, Difference(0.0))
+    nothing = Difference(0.0)
+    found = Checked(ways, sum(c.count for c in plan.calls), len(counted), sum(counted), splits, nothing, nothing)
     if same[0].fault:
         return replace(found, fault=same[0].fault)
     try:
-        got = execute(made, reference.arrays)
-        return replace(found, difference=largest(got, reference.expected, reference.scales))
+        exact = execute(made, reference.arrays)
+        nearly = execute(made, reference.arrays, rounding=rounding_of(plan.family))
+        difference = largest(exact, reference.expected, reference.scales)
+        return replace(found, difference=difference, rounded=reference.rounded(nearly))
     except PlanError as error:
         return replace(found, fault=str(error))
 

@@ -8,14 +8,28 @@ from math import inf
 from typing import TYPE_CHECKING, Any
 
 from patterns.axes import points
+from patterns.dtypes import dtype_bits, is_integer
 from patterns.graph import Graph
 from patterns.kind import has
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-# The unit roundoff: the largest relative error of one rounding.
+# The unit roundoff: the largest relative error of one rounding, half the distance from 1 to the next number.
 FLOAT64 = 2.0**-53
+UNITS: Mapping[str, float] = {
+    "fp32": 2.0**-24,
+    "fp16": 2.0**-11,
+    "bf16": 2.0**-8,
+    "fp8": 2.0**-4,
+    "fp8_e4m3": 2.0**-4,
+    "fp8_e5m2": 2.0**-3,
+    "fp4_e2m1": 2.0**-2,
+}
+# What rounding at other places may make of an error, without being another computation.
+SPREAD = 4
+# Integers of more bits are places, which are right or wrong; those of fewer are numbers.
+NUMBER_BITS = 8
 
 
 @dataclass(frozen=True)
@@ -85,3 +99,20 @@ def tolerance(graph: Graph, members: int = 1, unit: float = FLOAT64) -> float:
         terms = members if has(node, "communicates") else points(node.over, graph.sizes)
         rounds += block.count * max(1, terms)
     return rounds * unit
+
+
+def rounded_tolerance(graph: Graph, of_reference: float) -> float:
+    """The largest error that rounding to the graph's own types explains.
+
+    4 times the error of the reference rounded node by node, or 4 unit roundoffs of the coarsest type if that is more:
+    a machine rounds at fewer places or at others, and not in the same direction.
+    """
+    types = {graph.tensor_named[name].dtype for _, node in graph.nodes() for name in (node.writes, *node.reads)}
+    unit = max((UNITS[dtype] for dtype in types if dtype in UNITS), default=FLOAT64)
+    return SPREAD * max(unit, of_reference)
+
+
+def are_numbers(graph: Graph, name: str) -> bool:
+    """Whether a tensor's elements are numbers, which may be nearly right, and not places."""
+    dtype = graph.tensor_named[name].dtype
+    return not is_integer(dtype) or dtype_bits(dtype) <= NUMBER_BITS

@@ -10,7 +10,7 @@ from experiments.text.table import Column, Table
 from patterns.plural import number_of
 
 if TYPE_CHECKING:
-    from experiments.verify import Checked, Refused, Verification, Way
+    from experiments.verify import Allowed, Checked, Refused, Verification, Way
 
 COLUMNS = (
     Column("machine", right=False),
@@ -21,12 +21,17 @@ COLUMNS = (
     Column("split", right=False),
     Column("largest\nerror"),
     Column("where", right=False),
+    Column("error\nrounded"),
 )
-READING = """calls: of one run at the real extents; the run on numbers has the same calls a block.
-ragged loops: those over tiles in all calls whose last tile has less to do, of how many.
-split: dims whose parts are computed apart and merged (split-K, split-KV), at the real extents.
-largest error: |found - float64 reference| by the largest number in the tensor and in what it is computed from;
-where: in which element."""
+READING = (
+    "calls: of one run at the real extents; the run on numbers has the same calls a block.\n"
+    "ragged loops: those over tiles in all calls whose last tile has less to do, of how many.\n"
+    "split: dims whose parts are computed apart and merged (split-K, split-KV), at the real extents.\n"
+    "largest error: |found - float64 reference| by the largest number in the tensor and in what it is computed from; "
+    "where: in which element.\n"
+    "error rounded: the same where the machine rounds what it stores, and what its matrix units read, to its type; "
+    "sums are fp32."
+)
 
 
 def verification_parts(result: Verification) -> list[Part]:
@@ -60,12 +65,12 @@ def title(result: Verification) -> str:
     return f"{full.name}{members}, random numbers of seed {result.seed}\n{made}\n{', '.join(changed) or 'as they are'}"
 
 
-def row(one: Checked, allowed: float) -> tuple[str, ...]:
+def row(one: Checked, allowed: Allowed) -> tuple[str, ...]:
     """The cells of one mapping."""
     way = one.ways[0]
     splits = dict.fromkeys(f"{dim} / {parts}" for dim, parts in one.splits)
     difference = one.difference
-    where = f"{difference.tensor}[{', '.join(map(str, difference.index))}]" if difference.error else ""
+    where = f"{difference.tensor}[{','.join(map(str, difference.index))}]" if difference.error else ""
     return (
         way.side.machine,
         way.mode,
@@ -75,6 +80,7 @@ def row(one: Checked, allowed: float) -> tuple[str, ...]:
         " ".join(splits),
         ("WRONG " if one.is_wrong(allowed) else "") + ("-" if one.fault else f"{difference.error:.1e}"),
         "" if one.fault else where,
+        "-" if one.fault else f"{one.rounded.error:.1e}",
     )
 
 
@@ -92,8 +98,11 @@ def way_text(way: Way) -> str:
 def rule(result: Verification) -> str:
     """How the largest error that is allowed comes about."""
     return (
-        f"Allowed is an error of {result.allowed:.1e}: the unit roundoff of float64, 2**-53, times the roundings that "
-        "a result may pass through (one a node, one a term of a sum, again in every execution of a block)."
+        f"Allowed is an error of {result.allowed.exact:.1e}: the unit roundoff of float64, 2**-53, times the roundings "
+        "that a result may pass through (one a node, one a term of a sum, again in every execution of a block).\n"
+        f"Rounded, {result.allowed.rounded:.1e}: 4 unit roundoffs of the graph's coarsest type, or 4 times the error "
+        f"of the reference rounded node by node ({result.rounded.error:.1e}) if that is more. Inputs and weights are "
+        "numbers that their types have."
     )
 
 
@@ -112,6 +121,8 @@ def wrong_lines(result: Verification) -> Iterator[str]:
     """What is wrong, with the numbers."""
     for one in result.wrong:
         way, d = one.ways[0], one.difference
+        if d.error <= result.allowed.exact:
+            d = one.rounded
         numbers = f"{d.tensor}[{', '.join(map(str, d.index))}] is {d.found:.6g}, should be {d.expected:.6g}"
         yield f"{way.side.machine} {way.mode} {way_text(way)}: {one.fault or numbers}"
 
@@ -144,7 +155,8 @@ def verdict(result: Verification) -> str:
     if result.wrong:
         return f"{run}: {len(result.wrong)} WRONG"
     most = max(one.difference.error for one in result.checked)
-    return f"{run}: all compute what the reference does, largest error {most:.1e}"
+    most_rounded = max(one.rounded.error for one in result.checked)
+    return f"{run}: all compute what the reference does, largest error {most:.1e}, rounded {most_rounded:.1e}"
 
 
 def verification_record(result: Verification) -> dict[str, object]:
@@ -155,16 +167,17 @@ def verification_record(result: Verification) -> dict[str, object]:
         "seed": result.seed,
         "extents": dict(result.graph.extents),
         "small_extents": dict(result.small.extents),
-        "allowed_error": result.allowed,
+        "allowed_error": result.allowed.exact,
+        "allowed_error_rounded": finite(result.allowed.rounded),
+        "reference_error_rounded": finite(result.rounded.error),
         "mappings": [checked_record(one, result.allowed) for one in result.checked],
         "not_run": [{**way_record(one.way), "reason": one.reason} for one in result.refused],
     }
 
 
-def checked_record(one: Checked, allowed: float) -> dict[str, object]:
+def checked_record(one: Checked, allowed: Allowed) -> dict[str, object]:
     """One mapping as JSON data."""
     d = one.difference
-    finite = d.error < float("inf") and not one.fault
     return {
         **way_record(one.ways[0]),
         "same": [way_text(way) for way in one.ways[1:]],
@@ -172,12 +185,20 @@ def checked_record(one: Checked, allowed: float) -> dict[str, object]:
         "loops": one.loops,
         "ragged_loops": one.ragged,
         "splits": [{"dim": dim, "parts": parts} for dim, parts in one.splits],
-        "error": d.error if finite else None,
+        "error": None if one.fault else finite(d.error),
         "tensor": d.tensor,
         "index": list(d.index),
+        "error_rounded": None if one.fault else finite(one.rounded.error),
+        "tensor_rounded": one.rounded.tensor,
+        "index_rounded": list(one.rounded.index),
         "fault": one.fault,
         "wrong": one.is_wrong(allowed),
     }
+
+
+def finite(number: float) -> float | None:
+    """The number, None (null) if it is infinite."""
+    return number if number < float("inf") else None
 
 
 def way_record(way: Way) -> dict[str, object]:
