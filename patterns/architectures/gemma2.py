@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+from pydantic import Field
+
 from patterns.architecture import Count
 from patterns.architectures import gemma
 from patterns.decoder.caps import with_cap
@@ -25,7 +29,7 @@ STORED = {
 class Config(gemma.Config, WindowedConfig):
     """A Gemma 2. Scores are divided by the root of `query_pre_attn_scalar`, not of a head's width."""
 
-    sliding_window: Count | None = 4096
+    sliding_window: Annotated[int, Field(ge=0)] | None = 4096
     query_pre_attn_scalar: Count = 256
     attn_logit_softcapping: float | None = 50.0
     final_logit_softcapping: float | None = 30.0

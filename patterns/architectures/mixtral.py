@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from patterns.architecture import Count
 from patterns.decoder.draft import decoder
-from patterns.decoder.experts import ExpertsConfig
+from patterns.decoder.experts import ExpertsConfig, expert_extents
 from patterns.decoder.stored import TABLE
 from patterns.decoder.windows import WindowedConfig, with_windows
 from patterns.draft import Draft
@@ -37,11 +37,5 @@ class Config(ExpertsConfig, WindowedConfig):
 
 def draft(config: Config) -> Draft:
     """Mixtral's graph."""
-    made = decoder(
-        config,
-        "mixtral",
-        model_expert_ffn=config.intermediate_size,
-        experts=config.num_local_experts,
-        chosen_experts=config.num_experts_per_tok,
-    )
+    made = decoder(config, "mixtral", **expert_extents(config))
     return with_windows(made, config.windows)

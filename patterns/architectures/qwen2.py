@@ -23,7 +23,7 @@ class Config(WindowedConfig):
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
         """(field, message) of everything that does not fit together."""
-        if self.use_sliding_window and self.sliding_window is None:
+        if self.use_sliding_window and not self.sliding_window:
             yield "use_sliding_window", "a window is used, and sliding_window does not say how long it is"
         yield from super().mistakes()
 

@@ -1,11 +1,33 @@
-"""Fields that the configs of decoders with a mixture of experts have in common."""
+"""Decoders with a mixture of experts: fields that their configs have in common, and how they differ from Mixtral."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from patterns.architecture import Count
+from patterns.decoder import BLOCK
 from patterns.decoder.config import DecoderConfig
+from patterns.draft import Draft
+
+# The shares of all experts' softmax, which are not divided by their sum over the chosen.
+SHARES_OF_ALL = """
+all_top:     {kind: reduce, fn: max, reads: [router], over: [experts]}
+all_shifted: {kind: zip,    fn: sub, reads: [router, all_top]}
+all_powers:  {kind: map,    fn: exp, reads: [all_shifted]}
+all_total:   {kind: reduce, fn: sum, reads: [all_powers], over: [experts]}
+"""
+# An expert that every token is given, weighted by a gate of its own.
+SHARED = """
+shared_gate:      {kind: mm,  reads: [ffn_in, w_shared_gate], over: [hidden]}
+shared_up:        {kind: mm,  reads: [ffn_in, w_shared_up], over: [hidden]}
+shared_activated: {kind: map, fn: silu, reads: [shared_gate]}
+shared_gated:     {kind: zip, fn: mul,  reads: [shared_activated, shared_up]}
+shared_down:      {kind: mm,  reads: [shared_gated, w_shared_down], over: [shared_ffn]}
+shared_score:     {kind: mm,  reads: [ffn_in, w_shared_score], over: [hidden]}
+shared_share:     {kind: map, fn: sigmoid, reads: [shared_score]}
+shared_weighted:  {kind: zip, fn: mul, reads: [shared_down, shared_share]}
+down_all:         {kind: zip, fn: add, reads: [down, shared_weighted]}
+"""
 
 
 class ExpertsConfig(DecoderConfig):
@@ -28,3 +50,32 @@ class ExpertsConfig(DecoderConfig):
         if self.num_experts_per_tok > self.experts:
             yield "num_experts_per_tok", f"{self.num_experts_per_tok} experts a token, and there are {self.experts}"
         yield from super().mistakes()
+
+
+def expert_extents(config: ExpertsConfig) -> dict[str, int]:
+    """Extents of a graph of experts."""
+    return {
+        "model_expert_ffn": config.expert_ffn,
+        "experts": config.experts,
+        "chosen_experts": config.num_experts_per_tok,
+    }
+
+
+def with_shares_of_all(draft: Draft) -> Draft:
+    """Experts' results weighted by a softmax over all experts, of which the chosen have less than the whole."""
+    made = draft.after("router", SHARES_OF_ALL).reading({"all_total": "router"})
+    made = made.without_nodes("best_top", "best_total")
+    return made.reading({"best_top": "all_top", "best_total": "all_total"})
+
+
+def with_shared_expert(draft: Draft, ffn: int) -> Draft:
+    """An expert of width `ffn` besides, which every token is given."""
+    made = draft.extents(model_shared_ffn=ffn, shared_ffn="model_shared_ffn / tensor_parallel")
+    made = made.weights(
+        BLOCK,
+        w_shared_gate="hidden shared_ffn",
+        w_shared_up="hidden shared_ffn",
+        w_shared_down="shared_ffn hidden",
+        w_shared_score="hidden",
+    )
+    return made.after("down", SHARED)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
-from patterns.architecture import Count
 from patterns.decoder import BLOCK
 from patterns.decoder.config import DecoderConfig
 from patterns.decoder.layers import with_layers
@@ -20,7 +19,7 @@ SLIDING, FULL = "sliding_attention", "full_attention"
 class WindowedConfig(DecoderConfig):
     """A decoder some of whose layers see a window. layer_types: which do, where the config lists its layers."""
 
-    sliding_window: Count | None = None
+    sliding_window: Annotated[int, Field(ge=0)] | None = None
     layer_types: tuple[Literal["sliding_attention", "full_attention"], ...] | None = Field(default=None, strict=False)
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
@@ -28,7 +27,7 @@ class WindowedConfig(DecoderConfig):
         types, layers = self.layer_types or (), self.num_hidden_layers
         if types and len(types) != layers:
             yield "layer_types", f"{len(types)} layers are listed, and num_hidden_layers is {layers}"
-        if SLIDING in types and self.sliding_window is None:
+        if SLIDING in types and not self.sliding_window:
             yield "layer_types", f"{SLIDING} needs sliding_window, which says how long a window is"
         yield from super().mistakes()
 

@@ -66,6 +66,12 @@ def with_experts(c: Config) -> int:
     return total(c, layer)
 
 
+def with_narrow_experts(c: Config) -> int:
+    """Experts of a width of their own, and norms of heads."""
+    experts = {"num_local_experts": c["num_experts"], "intermediate_size": c["moe_intermediate_size"]}
+    return with_experts({**c, **experts}) + c["num_hidden_layers"] * 2 * c["head_dim"]
+
+
 PUBLISHED: dict[str, tuple[int, Callable[[Config], int]]] = {
     "mistral-7b": (7_241_732_096, plain),
     "qwen2.5-7b": (7_615_616_512, with_biases),
@@ -74,6 +80,7 @@ PUBLISHED: dict[str, tuple[int, Callable[[Config], int]]] = {
     "gemma-2-9b": (9_241_705_984, with_post_norms),
     "phi-3-mini": (3_821_079_552, plain),
     "mixtral-8x7b": (46_702_792_704, with_experts),
+    "qwen3-30b-a3b": (30_532_122_624, with_narrow_experts),
 }
 
 
@@ -195,6 +202,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("Gemma2ForCausalLM", {"layer_types": ["full_attention"]}, "layer_types: 1 layers are listed, and num_hidden_la"),
     ("Gemma2ForCausalLM", {"layer_types": ["chunked"] * 4}, "layer_types.0: one of sliding_attention, full_attention"),
     ("MixtralForCausalLM", {"num_local_experts": 2, "num_experts_per_tok": 3}, "3 experts a token, and there are 2"),
+    ("Qwen3MoeForCausalLM", {"num_experts_per_tok": 1, "moe_intermediate_size": 4}, "missing key 'num_experts'"),
     ("PhiForCausalLM", {"hidden_act": "gelu_new", "qk_layernorm": True}, "qk_layernorm: not supported here"),
     ("Phi3ForCausalLM", {"partial_rotary_factor": 1.5}, "24 of 16 dims of a head cannot be turned"),
     ("MptForCausalLM", {}, "architecture MptForCausalLM is not supported; supported: Gemma2ForCausalLM, "),
@@ -215,12 +223,15 @@ def test_all_wrong_fields_of_a_text_part_are_told_where_they_are() -> None:
     assert told == [(4, "text_config.hidden_size"), (9, "text_config.vocab_size")]
 
 
+EXPERTS: dict[str, Any] = {"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 20}
 CHANGES: dict[str, dict[str, Any]] = {
     "LlamaForCausalLM": {"attention_bias": True, "mlp_bias": True},
     "Qwen2ForCausalLM": {"use_sliding_window": True, "sliding_window": 16, "max_window_layers": 2},
     "Gemma3ForCausalLM": {"num_hidden_layers": 15, "sliding_window": 16},
     "PhiForCausalLM": {"hidden_act": "gelu_new"},
     "MixtralForCausalLM": {"num_local_experts": 4, "num_experts_per_tok": 2},
+    "Qwen2MoeForCausalLM": {**EXPERTS, "shared_expert_intermediate_size": 32},
+    "Qwen3MoeForCausalLM": {**EXPERTS, "norm_topk_prob": True},
 }
 
 
