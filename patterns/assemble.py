@@ -67,9 +67,11 @@ def _placed(assembly: Assembly, path: Path, piece: Piece, reads: Mapping[str, st
     for theirs, due in piece.operands.items():
         _check_operand(assembly, (*path, "reads", theirs), piece, theirs, due)
     nodes = [node.name for block in piece.blocks for node in block.nodes]
+    extent_at: dict[str, Path] = {name: ("extents", name) for name in assembly.spec.extents}
     for what, taken, names in (
         ("tensor", assembly.declared_at | assembly.written, [tensor.name for tensor in piece.made]),
         ("node", assembly.node_at, nodes),
+        ("extent", extent_at | assembly.extent_at, list(piece.extents)),
     ):
         if twice := next((name for name in names if name in taken), None):
             line = assembly.line(taken[twice])
@@ -77,6 +79,7 @@ def _placed(assembly: Assembly, path: Path, piece: Piece, reads: Mapping[str, st
     for tensor in piece.made:
         assembly.tensors[tensor.name] = tensor
         assembly.declared_at[tensor.name] = path
+    assembly.extent_at.update(dict.fromkeys(piece.extents, path))
     assembly.node_at.update(dict.fromkeys(nodes, path))
     assembly.written.update(dict.fromkeys(piece.writers, path))
     for block in piece.blocks:

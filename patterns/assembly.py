@@ -26,7 +26,7 @@ class Assembly:
 
     tensors: every tensor with a shape. readable: names that a node may read now; new: those of this block.
     broken: names whose shape is unknown because of a mistake that was told already; lost: beginnings of such names.
-    written, declared_at, node_at: where, so far. made: (block, node) that writes each tensor, in the whole file.
+    written, declared_at, node_at: where, so far; extent_at: what other graphs brought. made: (block, node) that writes each tensor, in the whole file.
     counts: of the blocks so far. whole: whether the size of every dim is known.
     """
 
@@ -44,6 +44,7 @@ class Assembly:
     written: dict[str, Path] = field(default_factory=dict)
     declared_at: dict[str, Path] = field(default_factory=dict)
     node_at: dict[str, Path] = field(default_factory=dict)
+    extent_at: dict[str, Path] = field(default_factory=dict)
     made: dict[str, tuple[str, str]] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
 

@@ -100,7 +100,7 @@ class _Composer:
         dims = {extent: same.get(extent, f"{name}_{extent}") for extent in source.sizes}
         self.need_reads(path, entry.reads, source, chosen)
         if len(self.mistakes) == before:
-            self.found[name] = piece(name, source, chosen, dims, entry.reads, {})
+            self.found[name] = piece(name, source, chosen, dims, entry.reads, {}, dims.keys() - same)
 
     def again(self, name: str, entry: AgainSpec) -> None:
         """Take once more what another entry uses."""
@@ -115,7 +115,7 @@ class _Composer:
         self.need_reads(path, entry.reads, first.source, first.chosen)
         same = {theirs: ours for theirs, ours in held(first.source, first.tensors).items() if theirs not in entry.reads}
         if len(self.mistakes) == before:
-            self.found[name] = piece(name, first.source, first.chosen, first.dims, entry.reads, same)
+            self.found[name] = piece(name, first.source, first.chosen, first.dims, entry.reads, same, ())
 
     def extents(self, path: Path, name: str, entry: UseSpec) -> dict[str, str]:
         """Extents that the other graph is given, as text."""

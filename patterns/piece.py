@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, get_args, get_origin
 
@@ -60,11 +60,12 @@ def piece(
     dims: Mapping[str, str],
     reads: Mapping[str, str],
     same: Mapping[str, str],
+    own_dims: Collection[str],
 ) -> Piece:
     """Blocks of a graph under new names.
 
     dims: our names of its extents. reads: our tensors in the place of theirs. same: tensors of ours that are theirs
-    already (weights and states of another execution).
+    already (weights and states of another execution). own_dims: extents of theirs that we had not.
     """
     blocks = [source.block_named[name] for name in chosen]
     named = {name: f"{prefix}_{name}" for name in chosen} if len(source.blocks) > 1 else {}
@@ -77,18 +78,8 @@ def piece(
     made = tuple(_tensor(source.tensor_named[name], tensors, dims, named, writers) for name in own)
     taken = tuple(_block(block, named[block.name], prefix, tensors, dims) for block in blocks)
     expected = {name: _tensor(source.tensor_named[name], tensors, dims, named, {}) for name in reads if name in theirs}
-    extents = {dims[name]: extent for name, extent in source.extents if dims[name] in _used(taken, made)}
+    extents = {dims[name]: extent for name, extent in source.extents if name in own_dims}
     return Piece(source, chosen, dims, tensors, taken, made, extents, expected)
-
-
-def _used(blocks: tuple[Block, ...], made: tuple[Tensor, ...]) -> set[str]:
-    """Dims that are in use: of tensors, and those that nodes name."""
-    found = {dim for tensor in made for dim in tensor.dims}
-    for block in blocks:
-        for node in block.nodes:
-            found |= {node.along, *node.over}
-            found |= {word for _, value in node.arguments if isinstance(value, str) for word in _WORD.findall(value)}
-    return found
 
 
 def held(graph: Graph, tensors: Mapping[str, str]) -> dict[str, str]:

@@ -78,7 +78,10 @@ def test_names_dims_and_counts(two: Graph) -> None:
     assert [(block.name, block.count) for block in two.blocks] == list(
         zip(named, [1, 2, 1, 1, 2, 1, 3, 1], strict=True)
     )
-    assert two.extents == (("tokens", 4), ("size", 6), ("one_wide", 12), ("mid_wide", 12))
+    assert two.extents == (
+        *(("tokens", 4), ("size", 6)),
+        *(("one_wide", 12), ("one_layers", 2), ("mid_wide", 12), ("mid_layers", 3)),
+    )
     assert two.tensor_named["mid_w"].dims == ("size", "mid_wide")
     assert two.block_named["mid"].carried == (("two_y", "mid_down"),)
     # What is given out is an intermediate where it is read, and a weight of another execution is the same weight.
@@ -156,6 +159,19 @@ def test_a_mistake_in_a_part_is_told_once_with_its_own_file(folder: Path) -> Non
         read_graph("two.yaml")
     assert [(m.file, m.line, m.path) for m in caught.value.mistakes] == [
         ("parts/mlp.yaml", 17, "blocks.body.nodes.act.fn")
+    ]
+
+
+def test_no_extent_takes_the_place_of_another(folder: Path) -> None:
+    small = HEAD.partition("blocks:")[0] + "nodes: {z: {kind: map, fn: exp, reads: [a]}}\n"
+    (folder / "small.yaml").write_text(small.replace("tokens: 4", "e_layers: 1, tokens: 4"), encoding="utf-8")
+    uses = "  b: {use: parts/mlp.yaml}\n  d: {use: small.yaml}\n  d_e: {use: parts/mlp.yaml}\n"
+    (folder / "a.yaml").write_text(f"name: a\nextents: {{b_layers: 2}}\nblocks:\n{uses}", encoding="utf-8")
+    with pytest.raises(SpecError) as caught:
+        read_graph("a.yaml")
+    assert [str(mistake) for mistake in caught.value.mistakes] == [
+        "a.yaml:4:3: blocks.b: extent 'b_layers' is there already, on line 2; call this block otherwise",
+        "a.yaml:6:3: blocks.d_e: extent 'd_e_layers' is there already, on line 5; call this block otherwise",
     ]
 
 
