@@ -26,7 +26,8 @@ class Assembly:
 
     tensors: every tensor with a shape. readable: names that a node may read now; new: those of this block.
     broken: names whose shape is unknown because of a mistake that was told already; lost: beginnings of such names.
-    written, declared_at, node_at: where, so far; extent_at: what other graphs brought. made: (block, node) that writes each tensor, in the whole file.
+    written, declared_at, node_at: where, so far; extent_at: of what other graphs brought.
+    made: (block, node) that writes each tensor, in the whole file.
     counts: of the blocks so far. whole: whether the size of every dim is known.
     """
 
