@@ -7,7 +7,7 @@ A call that splits a dim computes each part as if it were all there is. What it 
 - *shifted*: x - m, m an extreme. *scaled*: exp(x - m), which is exp(m - M) too small or large, M the merged extreme;
   divided by a sum l over the part, it is L / l too large besides.
 - *weighted*: sliced or scaled values summed over the dim. Merged it is the sum of the parts, each times
-  exp(m - M) l / L (without m or l: times 1).
+  exp(m - M) l / L (without m or l: times 1). A part that is wholly masked has m = -inf and weighs nothing.
 
 So softmax over a split context, times values, becomes the merge of flash decoding, without being known by name.
 Source of the rescaling: Milakov and Gimelshein, arXiv 1805.02867, equations 3 and 4.
@@ -25,6 +25,7 @@ from patterns.axes import aligned
 from patterns.graph import Graph, Node
 from patterns.kind import Accumulating, Operand, has, kind_of
 from patterns.tiles import carried_dims, tiled_dims
+from patterns.zip_functions import divide, subtract
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -198,9 +199,15 @@ def _weights(graph: Graph, found: Mapping[str, Partial], name: str, parts: Seque
     if partial.extreme:
         m = partial.extreme
         together = merged(graph, found, m, parts)
-        weights = [w * lined_up(m, numpy.exp(part[m] - together)) for w, part in zip(weights, parts, strict=True)]
+        weights = [
+            w * lined_up(m, numpy.exp(subtract(numpy, part[m], together)))
+            for w, part in zip(weights, parts, strict=True)
+        ]
     if partial.total:
         total_name = partial.total
         total = merged(graph, found, total_name, parts)
-        weights = [w * lined_up(total_name, part[total_name] / total) for w, part in zip(weights, parts, strict=True)]
+        weights = [
+            w * lined_up(total_name, divide(numpy, part[total_name], total))
+            for w, part in zip(weights, parts, strict=True)
+        ]
     return weights

@@ -128,6 +128,8 @@ def test_a_causal_mask_hides_keys_after_the_query() -> None:
     score, query, key = np.ones((2, 3)), np.array([[0], [2]]), np.array([[0, 1, 2]])
     assert ZIP["causal"](score, query, key).tolist() == [[1, MASKED, MASKED], [1, 1, 1]]
     assert np.exp(MASKED - 5) == 0
+    assert np.isneginf(ZIP["sub"](np.array([MASKED, 1.0]), np.array([MASKED, np.inf]))).all()
+    assert ZIP["div"](np.array([0.0, 1.0, 6.0]), np.array([0.0, 4.0, 3.0])).tolist() == [0, 0.25, 2]
 
 
 def test_a_window_hides_what_is_so_much_before_the_query() -> None:
