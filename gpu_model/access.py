@@ -10,6 +10,7 @@ from math import ceil
 from patterns.addressed import Addresses
 from patterns.axes import points
 from patterns.count import storage_of
+from patterns.distinct import rounded
 from patterns.dtypes import bytes_of
 from patterns.graph import Graph, Node
 from patterns.kind import has, kind_of
@@ -24,7 +25,8 @@ class Access:
     times: several nodes may take different rows of it, or different slices. through: windows and pads by which it is
     read; touched: how many elements of the tensor these touch. spread: whether a tile has every window's own elements,
     as the operand of a product must, and not each element once. share: of several tensors put together, each is so much
-    of the result, and a tile of that takes its share of each.
+    of the result, and a tile of that takes its share of each. once: of its points, how many are there once; rows that
+    are found again, and places of lookups that there are not, come from nowhere.
     """
 
     tensor: str
@@ -35,6 +37,7 @@ class Access:
     touched: int = 0
     spread: bool = False
     share: Fraction = Fraction(1)
+    once: Fraction = Fraction(1)
 
     def num_bytes(self, sizes: Sizes) -> int:
         """Bytes with these extents."""
@@ -49,12 +52,11 @@ class Access:
     def different_bytes(self, sizes: Sizes) -> int:
         """Bytes with these extents, every element of the tensor counted once."""
         found = self.elements(sizes) if self.through is None else self.through.points(sizes)
-        return bytes_of(found, self.dtype)
+        return bytes_of(found if self.once == 1 else rounded(found * self.once), self.dtype)
 
-    @property
-    def once_bytes(self) -> int:
-        """Bytes of all that is read, if that is known to be less than its points."""
-        return bytes_of(self.touched, self.dtype)
+    def once_bytes(self, sizes: Sizes) -> int:
+        """Bytes of all that is read or written, with the extents of the whole."""
+        return bytes_of(self.touched, self.dtype) if self.touched else self.different_bytes(sizes)
 
 
 def accesses(graph: Graph, nodes: Sequence[Node], made: Collection[str], chains: Sequence[Addresses]) -> list[Access]:
@@ -80,8 +82,15 @@ def accesses(graph: Graph, nodes: Sequence[Node], made: Collection[str], chains:
             before = found.get((storage, dims))
             times = 1 if before is None or dims == graph.tensor_named[storage].dims else before.times + 1
             if elements:
-                found[storage, dims] = Access(storage, dims, dtype, times)
+                once = _once(graph, (name, node.writes), dims, elements)
+                found[storage, dims] = Access(storage, dims, dtype, times, once=once)
     return list(found.values())
+
+
+def _once(graph: Graph, names: Sequence[str], dims: tuple[str, ...], elements: int) -> Fraction:
+    """The part of the points that are there once, where fewer are touched than an operand and a result have."""
+    fewer = all(elements < graph.elements(name) for name in names)
+    return Fraction(elements, points(dims, graph.sizes)) if fewer else Fraction(1)
 
 
 def written(graph: Graph, node: Node) -> Access:

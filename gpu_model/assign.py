@@ -73,8 +73,13 @@ def work_of(
 
 
 def _latency_cycles(cuts: Sequence[Priced], total: Moved, machine: Machine, *, summed: bool) -> int:
-    """Until a load arrives. A row is found by its index, loaded before it; a sum over GPUs scatters and gathers."""
-    lookups = 2 if any(has(node, "indexes") for priced in cuts for node in priced.cut.space.nodes) else 1
+    """Until a load arrives. A row is found by its index, loaded before it; a sum over GPUs scatters and gathers.
+
+    The address of a product's operand is found once for a tile, while the tile before it is computed.
+    """
+    spaces = [priced.cut.space for priced in cuts]
+    looks_up = any(has(node, "indexes") for space in spaces for node in space.nodes if node not in space.looked_up)
+    lookups = 2 if looks_up else 1
     on_links = cycles_of_ps(2 * machine.network_latency_ps, machine.clock_hz) if summed else 0
     return arrival_cycles(machine, total.hbm_read) * lookups + on_links
 

@@ -10,6 +10,7 @@ from gpu_model.combine import Combine
 from gpu_model.cuts import PARTIAL_BYTES, Amounts, Cut
 from gpu_model.exchange import sent_bytes
 from gpu_model.legal import Group
+from gpu_model.lookups import EACH, FOUND
 from gpu_model.machine import Machine
 from gpu_model.occupancy.resident import program
 from gpu_model.schedule import STREAMING, matrix_reach, partial_tiles, schedule_named
@@ -88,7 +89,8 @@ def combine_call(name: str, block: Block, of: Call, combine: Combine) -> Call:
 def tiling_of(cuts: Sequence[Cut], online: Sequence[str]) -> Tiling:
     """The loops of a kernel: over free dims, then over reduced ones; a nest for each space where there are several.
 
-    Steps over online dims are within a part: a part is computed as if it were all there is.
+    Steps over online dims are within a part: a part is computed as if it were all there is. The rows that lookups find
+    are no loop: which they are is known when it runs.
     """
     if len(cuts) > 1:
         return Tiling(
@@ -97,7 +99,8 @@ def tiling_of(cuts: Sequence[Cut], online: Sequence[str]) -> Tiling:
     cut = cuts[0]
     steps = tuple(step for step in cut.steps if step.dim not in online)
     splits = tuple((step.dim, cut.parts) for step in cut.steps) if cut.parts > 1 and not cut.meets else ()
-    return Tiling((*cut.loops, *steps), splits)
+    loops = tuple(loop for loop in cut.loops if loop.dim not in (FOUND, EACH))
+    return Tiling((*loops, *steps), splits)
 
 
 def _program(name: str, work: Work, schedule: str, choice: Choice, machine: Machine) -> Program:

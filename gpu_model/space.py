@@ -8,6 +8,7 @@ from functools import cached_property
 
 from gpu_model.access import Access, Sizes, accesses, written
 from gpu_model.connected import connected
+from gpu_model.lookups import by_row, lookups
 from gpu_model.product import Product, product_of
 from gpu_model.whole import carried_dim, gathered_dims, made_dims, moved_dims, reduce_alike, used_once
 from patterns.addressed import Addresses, addresses, dims_beside
@@ -27,6 +28,8 @@ class Space:
     may be taken part by part, because nobody reads the reduced result together with them again (or because the parts
     are rescaled online); or the one dim along which a state is carried, which is taken in order. Every other dim is
     whole in every tile. chains: nodes that are only another address.
+    looked_up: gathers that only say where operands of products lie. graph: in which products of rows that are looked up
+    are taken row by row (see lookups).
     """
 
     graph: Graph
@@ -36,6 +39,7 @@ class Space:
     free: tuple[str, ...]
     stepped: tuple[str, ...]
     chains: tuple[Addresses, ...] = ()
+    looked_up: tuple[Node, ...] = ()
 
     @cached_property
     def sizes(self) -> Sizes:
@@ -66,10 +70,10 @@ class Space:
         """
         if self.matrix is None:
             return False
-        ends = (node for node in self.nodes if not (has(node, "contracts") or has(node, "moves")))
         summed = all(dim in self.stepped or self.sizes[dim] == 1 for dim in self.matrix.inner)
-        plain = all(has(node, "contracts") or has(node, "moves") for node in self.nodes)
-        return plain or (summed and all(self._ends_tile(node) for node in ends))
+        ends = [node for node in self.nodes if not (has(node, "contracts") or has(node, "moves"))]
+        ends = [node for node in ends if node not in self.looked_up]
+        return not ends or (summed and all(self._ends_tile(node) for node in ends))
 
     def _ends_tile(self, node: Node) -> bool:
         """Whether a node runs when a tile's sums are complete."""
@@ -79,7 +83,7 @@ class Space:
     @cached_property
     def addresses(self) -> frozenset[str]:
         """Names of the nodes that are only another address of what comes from outside."""
-        return frozenset(node.name for chain in self.chains for node in chain.nodes)
+        return frozenset(node.name for chain in self.chains for node in chain.nodes) | {n.name for n in self.looked_up}
 
     def dims_of(self, node: Node) -> tuple[str, ...]:
         """Every dim of a node; of one that is only another address those by which it is read."""
@@ -167,30 +171,41 @@ def spaces_of(
 def whole_reads(spaces: Iterable[Space]) -> dict[str, int]:
     """Bytes of every tensor that is read from outside, once: of rows and slices those that are taken, at most all."""
     taken: dict[str, dict[tuple[str, ...], Access]] = {}
+    whole: dict[str, int] = {}
+    sizes: dict[str, int] = {}
     for space in spaces:
         for access in space.reads:
             of_tensor = taken.setdefault(access.tensor, {})
             before = of_tensor.get(access.dims)
             own = access.dims == space.graph.tensor_named[access.tensor].dims
             of_tensor[access.dims] = access if before is None or own else _together(before, access)
-    graph = next(iter(spaces)).graph
-    return {name: min(tensor_bytes(graph, name), _sum_bytes(graph, of.values())) for name, of in taken.items()}
+            whole[access.tensor] = tensor_bytes(space.graph, access.tensor)
+            sizes |= space.sizes
+    return {name: min(whole[name], sum(one.once_bytes(sizes) for one in of.values())) for name, of in taken.items()}
 
 
 def _together(left: Access, right: Access) -> Access:
     return replace(left, times=left.times + right.times)
 
 
-def _sum_bytes(graph: Graph, accesses: Iterable[Access]) -> int:
-    return sum(access.once_bytes or access.num_bytes(graph.sizes) for access in accesses)
-
-
 def whole_writes(spaces: Iterable[Space]) -> int:
     """Bytes that are written."""
-    return sum(access.num_bytes(space.sizes) for space in spaces for access in space.writes)
+    return sum(access.once_bytes(space.sizes) for space in spaces for access in space.writes)
 
 
 def _space(graph: Graph, nodes: tuple[Node, ...], inside: Collection[str], online: Collection[str]) -> Space:
+    taken = None if online else by_row(graph, nodes, inside)
+    if taken is None:
+        return _as_written(graph, nodes, inside, online)
+    space = _as_written(taken.graph, nodes, inside, online)
+    reads, writes = (
+        tuple(replace(access, once=access.once * taken.once.get(access.tensor, 1)) for access in accesses)
+        for accesses in (space.reads, space.writes)
+    )
+    return replace(space, reads=reads, writes=writes)
+
+
+def _as_written(graph: Graph, nodes: tuple[Node, ...], inside: Collection[str], online: Collection[str]) -> Space:
     made = {node.writes for node in nodes if not graph.tensor_named[node.writes].shares}
     chains = addresses(graph, nodes, inside)
     between = {node.name for chain in chains for node in chain.nodes}
@@ -209,4 +224,5 @@ def _space(graph: Graph, nodes: tuple[Node, ...], inside: Collection[str], onlin
         stepped = (carried,)
     reads = accesses(graph, nodes, made, chains)
     writes = [written(graph, node) for node in nodes if node.writes not in inside]
-    return Space(graph, nodes, tuple(reads), tuple(writes), free, without(stepped, whole), chains)
+    kept, looked_up = without(stepped, whole), lookups(nodes, inside)
+    return Space(graph, nodes, tuple(reads), tuple(writes), free, kept, chains, looked_up)

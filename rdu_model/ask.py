@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from patterns.axes import points, union
+from patterns.axes import points, union, without
 from patterns.count import node_dims
 from patterns.dtypes import bytes_of
 from patterns.graph import Graph, Node, Tensor
 from patterns.kind import Demand, Kind, kind_of
 from patterns.pipeline.program import UnitClass
 from patterns.tiles import accumulated_dims, carried_dims, tiled_dims
+from rdu_model.lookups import Lookup, lookups_among
 
 Relation = Literal["free", "reduced", "absent", "blocked"]
 
@@ -28,6 +29,7 @@ class Asked:
     over: the state that it writes rows into, '' if none. states: its reads of states, by number, with their storage.
     tiled: dims along which the node can run tile by tile; accumulated: those of them that are gathered in the result;
     carried: along which a state goes from tile to tile.
+    lookup: of a contraction, and of the lookup itself, the node that finds its operand in a table (see lookups.py).
     """
 
     node: Node
@@ -52,6 +54,7 @@ class Asked:
     column_read: int = 1
     over: str = ""
     states: tuple[tuple[int, str], ...] = ()
+    lookup: Lookup | None = None
 
     def demand(self, sizes: Mapping[str, int]) -> Demand:
         """Work of one execution with these extents."""
@@ -60,7 +63,17 @@ class Asked:
     def touched(self, sizes: Mapping[str, int]) -> tuple[tuple[int, ...], int]:
         """Bytes touched: of each read, in order, and of the result."""
         reads, out = self.kind.touched(self.node, self.graph, sizes)
+        if self.lookup:
+            rows = self.lookup.node.writes
+            read = zip(reads, self.node.reads, strict=True)
+            reads = tuple(self.lookup.once(n, sizes) if name == rows else n for n, name in read)
+            out = self.lookup.once(out, sizes) if self.is_address else out
         return tuple(map(bytes_of, reads, self.read_dtypes)), bytes_of(out, self.out_dtype)
+
+    @property
+    def is_address(self) -> bool:
+        """Whether the node only says where the operand of a contraction lies."""
+        return self.lookup is not None and self.lookup.node is self.node
 
     def brought(self, number: int, sizes: Mapping[str, int], by_rows: bool) -> int:
         """Bytes that a stream brings for a read: what is touched, or a whole table if its rows are not looked up first.
@@ -112,6 +125,21 @@ def ask(graph: Graph, node: Node) -> Asked:
         states=tuple(_states(tensors)),
     )
     return _contraction(asked) if "contracts" in kind.TRAITS else asked
+
+
+def ask_all(graph: Graph, nodes: Iterable[Node]) -> dict[str, Asked]:
+    """What a machine needs to know of nodes that are in one section, by name."""
+    together = tuple(nodes)
+    found = lookups_among(graph, together)
+    return {node.name: _looking_up(ask(graph, node), found.get(node.name)) for node in together}
+
+
+def _looking_up(asked: Asked, lookup: Lookup | None) -> Asked:
+    """With what a contraction looks up taken row by row: its lookups are rows, and each found row has its own."""
+    if lookup is None:
+        return asked
+    grouped, rows, columns = (without(dims, lookup.index) for dims in (asked.grouped, asked.rows, asked.columns))
+    return replace(asked, lookup=lookup, grouped=grouped, rows=rows, columns=columns)
 
 
 def _states(tensors: Sequence[Tensor]) -> Iterator[tuple[int, str]]:

@@ -14,7 +14,7 @@ from patterns.errors import DoesNotFit
 from patterns.graph import Node
 from patterns.pipeline.bounds import counters_of
 from patterns.pipeline.simulate import simulate
-from rdu_model.ask import ask
+from rdu_model.ask import ask_all
 from rdu_model.cutting import FitsNowhere, Part, Search, parts_cycles
 from rdu_model.emit import emit
 from rdu_model.expected import expected_cycles
@@ -129,7 +129,7 @@ def _once(piece: Piece, machine: Machine, call_cycles: int) -> Made:
 def _or_several(piece: Piece, machine: Machine, call_cycles: int, whole: Part) -> Made:
     """One section, or several that are faster: what only just fits may read its weights again and again."""
     one = Made((whole,), 1)
-    asked = {node.name: ask(piece.graph, node) for node in piece.nodes}
+    asked = ask_all(piece.graph, piece.nodes)
     least = Least(piece.graph, machine, piece.nodes, asked).cycles(0, len(piece.nodes)) or 0
     # Several need another call at least, and never less than their bytes and their work.
     if whole.cycles - least <= call_cycles or not _moves_again(piece, whole.section):
@@ -156,7 +156,7 @@ def _moves_again(piece: Piece, section: Section) -> bool:
 def _cut(piece: Piece, machine: Machine, call_cycles: int, several: bool = False) -> tuple[Part, ...]:
     """Sections of the cheapest way that was found. several: one section of all is left out."""
     place = {node.name: at for at, node in enumerate(piece.nodes)}
-    asked = {node.name: ask(piece.graph, node) for node in piece.nodes}
+    asked = ask_all(piece.graph, piece.nodes)
 
     def built(nodes: tuple[Node, ...]) -> Section | Shortage:
         return build(replace(piece, nodes=tuple(sorted(nodes, key=lambda node: place[node.name]))), machine)

@@ -6,7 +6,7 @@ looked up where their index is. What others read later is stored where its tiles
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -137,13 +137,22 @@ def _connect_node(at: Connection, name: str, path: tuple[Loop, ...], readers: di
             sources[number] = _sources(at, asked, number, path, sources[1] if number == 0 and asked.indexes else ())
         if asked.node.reads[number] in at.handed_on and name not in readers.setdefault(asked.node.reads[number], []):
             readers[asked.node.reads[number]].append(name)
-    only_reorders = asked.moves and len(sources) == 1 and len(sources[0]) == 1
+    only_reorders = (asked.moves and len(sources) == 1 and len(sources[0]) == 1) or _is_address(at, asked, sources)
     handed = any(read in at.handed_on for read in asked.node.reads)
     hands = asked.node.writes in at.handed_on.values()
-    leaf = Reorder(name, sources[0][0]) if only_reorders and not handed and not hands else Stage(name, tuple(sources))
+    leaf = (
+        Reorder(name, sources[0][0], *sources[1:])
+        if only_reorders and not handed and not hands
+        else Stage(name, tuple(sources))
+    )
     at.leaves.append((leaf, path))
     if not hands and is_stored(at.graph, at.nodes, asked.node.writes):
         at.leaves.append((Store(f"store {asked.node.writes}", asked.node.writes, name), _store_path(at, asked, path)))
+
+
+def _is_address(at: Connection, asked: Asked, sources: Sequence[Sequence[str]]) -> bool:
+    """Whether a node only says where rows lie that a stream, which has waited for the index, brought."""
+    return asked.is_address and len(sources[0]) == 1 and asked.node.reads[0] not in at.makers
 
 
 def _sources(

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from patterns.graph import Node
-from rdu_model.ask import Asked, ask
+from rdu_model.ask import Asked, ask_all
 from rdu_model.calls import section_cycles
 from rdu_model.connect import connect
 from rdu_model.cutting import FitsNowhere, Part, Search
@@ -30,7 +30,7 @@ def cut_written(metapipe: Metapipe, machine: Machine, members: int, call_cycles:
     Raises DoesNotFit for a stage that fits no section.
     """
     graph = metapipe.graph
-    asked = {node.name: ask(graph, node) for node in metapipe.of_block.nodes}
+    asked = ask_all(graph, metapipe.of_block.nodes)
     written = _Written(metapipe, asked)
     nodes = tuple(node for node in metapipe.of_block.nodes if node.name in metapipe.nodes)
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from rdu_model.ask import Asked, ask
+from rdu_model.ask import Asked, ask_all
 from rdu_model.pipe import ITERATION, Load, Metapipe, Pipe, Placed, Reorder, Stage, placed, reads_of, shared, trips
 
 Edge = tuple[str, str, int]
@@ -110,7 +110,7 @@ def take_apart(metapipe: Metapipe, asked: Mapping[str, Asked] | None = None) -> 
         metapipe=metapipe,
         leaves=leaves,
         links=_links(metapipe, leaves, _edges(roots, leaves)),
-        asked=asked or {name: ask(metapipe.graph, nodes[name]) for name in metapipe.nodes},
+        asked=asked or ask_all(metapipe.graph, (nodes[name] for name in metapipe.nodes)),
         streams=_streams(everything),
         roots=roots,
     )
@@ -191,7 +191,7 @@ def _streams(everything: Mapping[str, Placed]) -> dict[str, tuple[tuple[str, int
     found: dict[str, list[tuple[str, int]]] = {}
     for name, place in everything.items():
         leaf = place.leaf
-        reads = leaf.sources if isinstance(leaf, Stage) else ((leaf.source,),) if isinstance(leaf, Reorder) else ()
+        reads = leaf.sources if isinstance(leaf, Stage | Reorder) else ()
         for number, sources in enumerate(reads):
             for source in sources:
                 if isinstance(everything[source].leaf, Load):

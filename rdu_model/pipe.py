@@ -49,10 +49,19 @@ class Stage:
 
 @dataclass(frozen=True)
 class Reorder:
-    """A node that only says how the buffer of `source` is read (transposed, rolled ...): it takes no unit, no time."""
+    """A node that only says how the buffer of `source` is read (transposed, rolled ...): it takes no unit, no time.
+
+    index: the items with the addresses of what is read, where an index has them.
+    """
 
     name: str
     source: str
+    index: tuple[str, ...] = ()
+
+    @property
+    def sources(self) -> tuple[tuple[str, ...], ...]:
+        """For each of its reads the items that have it."""
+        return ((self.source,), self.index) if self.index else ((self.source,),)
 
 
 @dataclass(frozen=True)
@@ -223,7 +232,7 @@ def _(leaf: Stage) -> tuple[str, ...]:
 
 @reads_of.register
 def _(leaf: Reorder) -> tuple[str, ...]:
-    return (leaf.source,)
+    return (leaf.source, *leaf.index)
 
 
 @reads_of.register

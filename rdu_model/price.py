@@ -36,8 +36,10 @@ class Grid:
 def grid(asked: Asked, sizes: Mapping[str, int], machine: Machine) -> Grid:
     """The blocks of one execution with these extents."""
     if asked.unit_class == "matrix":
-        rows, columns = points(asked.rows, sizes), points(asked.columns, sizes)
-        blocks = (points(asked.grouped, sizes), -(-rows // machine.pcu_lanes), -(-columns // machine.pcu_stages))
+        grouped, rows, columns = (points(dims, sizes) for dims in (asked.grouped, asked.rows, asked.columns))
+        if asked.lookup:
+            grouped, rows = grouped * asked.lookup.rows(sizes), rows * asked.lookup.each(sizes)
+        blocks = (grouped, -(-rows // machine.pcu_lanes), -(-columns // machine.pcu_stages))
         return Grid(blocks, -(-points(asked.depth, sizes) // machine.packed_macs))
     demand = asked.demand(sizes)
     reads, out = asked.kind.touched(asked.node, asked.graph, sizes)

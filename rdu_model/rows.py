@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
+from patterns.errors import UserError
 from rdu_model.draft import Arguments, Wanted
-from rdu_model.due import text
+from rdu_model.due import text, truth
+from rdu_model.pipe import Reorder
 from rdu_model.writing import Region, Tile, Writing
 
 Change = Literal["set", "add", "max"]
@@ -27,13 +29,15 @@ class Rows:
         *,
         outside: Literal["refuse", "zero"] = "refuse",
         distinct: int | str = "",
+        in_place: bool = False,
         row_par: int | None = None,
         name: str = "",
     ) -> Tile:
         """Rows of a table where an index says, along one of its dims. Of a region only these rows are loaded.
 
         shape: the tile of a region's table; as the metapipes around cut it, if not given. outside: what an index beyond
-        the table gives. distinct: how many different rows are found in all, as kinds/gather.py has it.
+        the table gives. distinct: how many different rows are found in all, as kinds/gather.py has it. in_place: the
+        contractions that read them find the rows where the load put them; what several look up is there once.
         """
         at = self._at
         what = at.name(name, "gather")
@@ -44,7 +48,13 @@ class Rows:
         rows = at.need_tile(what, table)
         arguments: Arguments = (("outside", outside),) if text(f"{what}: outside", outside) != "refuse" else ()
         arguments = (("distinct", distinct), *arguments) if distinct else arguments
-        return at.stage(Wanted("gather", "", (rows.tensor, where.tensor), what, (), arguments, along), (rows, where))
+        wanted = Wanted("gather", "", (rows.tensor, where.tensor), what, (), arguments, along)
+        if not truth(f"{what}: in_place", in_place):
+            return at.stage(wanted, (rows, where))
+        if rows.item not in at.loads:
+            raise UserError(f"{what}: in_place is for rows that a load brings; {rows.item!r} is a stage")
+        node = at.draft.node(wanted)
+        return at.make(Reorder(node.name, rows.item, (where.item,)), node.writes)
 
     def scatter(
         self, into: Region | Tile, index: Tile, rows: Tile, along: str, fn: Change = "set", *, name: str = ""

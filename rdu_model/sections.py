@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from math import inf
 
 from patterns.graph import Block, Graph, Node
-from rdu_model.ask import Asked, ask
+from rdu_model.ask import Asked, ask_all
 from rdu_model.banks import map_to_banks
 from rdu_model.buffers import Group, buffers, group
 from rdu_model.connect import connect
@@ -49,7 +49,7 @@ class Piece:
 
 def build(piece: Piece, machine: Machine) -> Section | Shortage:
     """A piece as one section, or what it lacks. Tiles that take too many PMUs are chosen again for less room."""
-    asked = {node.name: ask(piece.graph, node) for node in piece.nodes}
+    asked = ask_all(piece.graph, piece.nodes)
     working = [name for name, found in asked.items() if found.unit_class in ("matrix", "vector")]
     if len(working) > usable_pcus(machine):
         return Shortage("PCUs", len(working), usable_pcus(machine), working[0], 1)

@@ -123,10 +123,9 @@ class _Source:
     def stage(self, item: Stage | Reorder) -> str:
         """The call that makes a stage, by what its kind does."""
         node = self.nodes[item.name]
-        sources = ((item.source,),) if isinstance(item, Reorder) else item.sources
         tiles = [
             self.tiles[names[-1]] if names else self.regions[read]
-            for names, read in zip(sources, node.reads, strict=True)
+            for names, read in zip(item.sources, node.reads, strict=True)
         ]
         words = dict(node.arguments)
         extra = [f"{name}={value!r}" for name, value in words.items() if name not in _OWN_WORDS]
@@ -145,7 +144,8 @@ class _Source:
         if has(node, "updates"):
             return _call("scatter", [*tiles, repr(node.along), repr(node.fn)], extra)
         if has(node, "indexes"):
-            return _call("gather", [*tiles, repr(node.along)], extra)
+            in_place = ["in_place=True"] if isinstance(item, Reorder) else []
+            return _call("gather", [*tiles, repr(node.along)], [*in_place, *extra])
         if has(node, "carries"):
             return _call("scan", [repr(node.fn), *tiles, *along], extra)
         if self.metapipe.graph.tensor_named[node.writes].shares:

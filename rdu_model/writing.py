@@ -284,7 +284,7 @@ class _HandingOn:
         if isinstance(leaf, Load) and leaf.name in self.loads:
             return replace(leaf, once=inside)
         if isinstance(leaf, Reorder) and (leaf.source in self.loads or leaf.name in self.makers):
-            return Stage(leaf.name, ((leaf.source,),))
+            return Stage(leaf.name, leaf.sources)
         return leaf
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from patterns.errors import UserError, did_you_mean
 from patterns.order import chain_text, in_order
-from rdu_model.ask import Asked, ask, relation
+from rdu_model.ask import Asked, ask_all, relation
 from rdu_model.due import whole
 from rdu_model.pipe import (
     ITERATION,
@@ -34,7 +34,7 @@ def check_written(metapipe: Metapipe) -> None:
     _check_names(metapipe, everything, places)
     _check_order(everything, places)
     _check_read(metapipe, everything)
-    nodes = {node.name: ask(metapipe.graph, node) for node in metapipe.of_block.nodes}
+    nodes = ask_all(metapipe.graph, metapipe.of_block.nodes)
     for name, found in places.items():
         if isinstance(found.leaf, Stage | Reorder):
             if name not in nodes:

@@ -1,9 +1,10 @@
 """The kernels of tuned libraries, as rules on traits and structure; no operator of any model is named here.
 
-In order: elementwise chains; softmax between two matrix products with both (an attention kernel); a reduce with the
-elementwise nodes around it (a norm, a softmax); a recurrence with what makes and reads its states, step by step (a
-selective scan); matrix products of the same input, side by side; elementwise nodes
-with the gather or scatter they feed or read; elementwise kernels side by side that share an input.
+In order: elementwise chains; a gather with the products that read its rows in place; softmax between two matrix
+products with both (an attention kernel); a reduce with the elementwise nodes around it (a norm, a softmax); a
+recurrence with what makes and reads its states, step by step (a selective scan); reduces of one tensor; matrix products
+of the same input, side by side; elementwise nodes with the gather or scatter they feed or read; elementwise kernels
+side by side that share an input.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from gpu_model.fusion.operator import elementwise, join_chains, read_as_strides
 from gpu_model.legal import Group, Grouping
+from gpu_model.lookups import is_lookup, lookups
 from gpu_model.product import product_of
 from patterns.graph import Node
 from patterns.kind import has
@@ -23,6 +25,17 @@ def fuse(grouping: Grouping) -> Grouping:
     """Apply the rules, each to what those before it left."""
     for rule in RULES:
         grouping = rule(grouping)
+    return grouping
+
+
+def join_lookups(grouping: Grouping) -> Grouping:
+    """A gather joins the kernel of the matrix products that are alone in reading its rows: they read them in place."""
+    for node in grouping.nodes:
+        readers = grouping.readers(node.writes) if is_lookup(node) else ()
+        if len(readers) == 1 and any(has(own, "contracts") for own in readers[0].nodes):
+            multiplied = grouping.together((grouping.of[node.name], readers[0]), "matrix products of rows in place")
+            if node in lookups(multiplied.nodes, multiplied.inside):
+                grouping = grouping.settled(multiplied, grouping.refusal(multiplied))
     return grouping
 
 
@@ -125,6 +138,17 @@ def _reads_states(grouping: Grouping, group: Group, dims: set[str]) -> bool:
     return all(map(_in_between, group.nodes)) and all(dims <= {*tensors[node.reads[0]].dims} for node in reduced)
 
 
+def join_reduces(grouping: Grouping) -> Grouping:
+    """Kernels that do nothing but reduce the same tensor over the same dims become one: the greatest, and where."""
+    for node in grouping.nodes:
+        for other in grouping.readers(node.reads[0]) if has(node, "reduces") else ():
+            ours = grouping.of[node.name]
+            alike = all(n.reads == node.reads and n.over == node.over for n in (*ours.nodes, *other.nodes))
+            if other is not ours and alike:
+                grouping = grouping.join((ours, other), "reduces of one tensor over the same dims", apart=True)
+    return grouping
+
+
 def join_siblings(grouping: Grouping) -> Grouping:
     """Matrix products that read the same tensor and sum the same dims become one, in sets that are independent."""
     for first in grouping.nodes:
@@ -141,7 +165,9 @@ def join_siblings(grouping: Grouping) -> Grouping:
 
 
 def _is_product(group: Group) -> bool:
-    return all(has(node, "contracts") or has(node, "moves") for node in group.nodes) and not _only_moves(group)
+    only = lookups(group.nodes, group.inside)
+    plain = all(has(node, "contracts") or has(node, "moves") or node in only for node in group.nodes)
+    return plain and not _only_moves(group)
 
 
 def _only_moves(group: Group) -> bool:
@@ -184,9 +210,11 @@ def _light(group: Group) -> bool:
 RULES = (
     join_chains,
     read_as_strides,
+    join_lookups,
     join_attention,
     join_rows,
     join_recurrences,
+    join_reduces,
     join_siblings,
     join_indexed,
     join_side_by_side,

@@ -8,7 +8,7 @@ the table is touched). `distinct` says how many different rows are found in all,
   distinct: 277       so many, a number or an expression of extents; part of a row counts too (tokens / page)
   distinct: uniform   the expected number: the lookups along the last dim of the index differ (a token's experts), all
                       sets of so many rows are equally likely, and no set depends on another
-A tile has its share of them by lookups: what is found twice is read once, whichever tile it is for.
+A tile of lookups finds the expected number of its own draws; of a number that is written it has its share.
 """
 
 from __future__ import annotations
@@ -115,13 +115,11 @@ def demand(node: Node, graph: Graph, sizes: Mapping[str, int]) -> Demand:
 def touched(node: Node, graph: Graph, sizes: Mapping[str, int]) -> tuple[tuple[int, ...], int]:
     """Rows looked up (at most the whole table; a share of the distinct ones), the index, the result."""
     table, index, result = (points(graph.tensor_named[name].dims, sizes) for name in (*node.reads, node.writes))
-    rows = distinct_rows(node, graph)
+    rows = distinct_rows(node, graph, sizes)
     if rows is None:
         return (min(result, table), index), result
-    own, looked_up = (graph.tensor_named[name].dims for name in node.reads)
-    share = Fraction(index, points(looked_up, graph.sizes))
-    row = points(_Found(node.along, own, looked_up).row, sizes)
-    return (min(result, table, rounded(rows * share * row)), index), result
+    row = points(_found(node, graph).row, sizes)
+    return (min(result, table, rounded(rows * row)), index), result
 
 
 @dataclass(frozen=True)
@@ -148,26 +146,29 @@ class _Found:
         return without(self.index[-1:], self.shared)
 
 
-def distinct_rows(node: Node, graph: Graph) -> Fraction | None:
-    """How many different rows are found in all; None where nothing is said of it."""
-    asked = node.argument("distinct", 0)
+def _found(node: Node, graph: Graph) -> _Found:
+    return _Found(node.along, *(graph.tensor_named[name].dims for name in node.reads))
+
+
+def distinct_rows(node: Node, graph: Graph, sizes: Mapping[str, int]) -> Fraction | None:
+    """How many different rows lookups of these extents find; None where nothing is said of it."""
+    asked, found = node.argument("distinct", 0), _found(node, graph)
     if not asked:
         return None
+    lookups = points(found.index, sizes)
     if asked != UNIFORM:
-        return Fraction(asked)
-    found = _Found(node.along, *(graph.tensor_named[name].dims for name in node.reads))
-    tables, together = points(found.shared, graph.sizes), points(found.together, graph.sizes)
-    draws = points(found.index, graph.sizes) // (tables * together)
-    return tables * expected_distinct(graph.sizes[node.along], together, draws)
+        return Fraction(asked) * Fraction(lookups, points(found.index, graph.sizes))
+    tables, together = points(found.shared, sizes), points(found.together, sizes)
+    return tables * expected_distinct(sizes[node.along], together, lookups // (tables * together))
 
 
 def remark(node: Node, graph: Graph) -> str:
     """How the rows that it reads are counted, '' where every lookup finds another."""
-    rows = distinct_rows(node, graph)
+    rows = distinct_rows(node, graph, graph.sizes)
     if rows is None:
         return ""
-    found = _Found(node.along, *(graph.tensor_named[name].dims for name in node.reads))
-    table = f"{shown(rows)} of {graph.sizes[node.along] * points(found.shared, graph.sizes):,} rows"
+    tables = points(_found(node, graph).shared, graph.sizes)
+    table = f"{shown(rows)} of {graph.sizes[node.along] * tables:,} rows"
     return f"expected {table}, drawn uniformly" if node.argument("distinct", 0) == UNIFORM else f"{table}, as written"
 
 

@@ -86,6 +86,13 @@ def test_a_written_number_is_what_all_tiles_together_find() -> None:
     assert (read, index, written) == (4 * row // 3 // 2, 2, 2 * row // 2)
 
 
+def test_a_tile_of_draws_finds_the_expected_number_of_its_own() -> None:
+    made = gathers(4, ", distinct: uniform")
+    node = made.blocks[0].nodes[0]
+    (read, _), _ = kind_of(node).touched(node, made, {**made.sizes, "tokens": 2, "ffn": 1})
+    assert read == 3.5 * 4096
+
+
 def test_each_of_several_tables_is_drawn_from_by_itself() -> None:
     made = parse_graph("""
 name: own
