@@ -26,7 +26,8 @@ from tests.rdu.random_metapipes import random_metapipe
 
 SN40L = load_machine("sn40l")
 # Graphs that are long to compile for nothing.
-SMALLER = {"gpt2_training": {"batch": "2", "seq": "256"}}
+FEW_EXPERTS = {"hidden": "256", "model_expert_ffn": "512", "model_vocabulary": "512", "context": "256", "batch": "8"}
+SMALLER = {"gpt2_training": {"batch": "2", "seq": "256"}, "mixtral": FEW_EXPERTS}
 
 
 def built(metapipe: Metapipe) -> Metapipe:
