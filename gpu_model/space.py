@@ -66,14 +66,33 @@ class Space:
     def is_product(self) -> bool:
         """Whether it is matrix products of the same dims, summed up step by step, and what becomes of their results.
 
-        Besides products there may be buffers, and nodes that run once a tile: elementwise ones, and writes of rows.
+        Besides products there may be buffers, elementwise nodes that make an operand of what is loaded, and nodes that
+        run once a tile: elementwise ones, and writes of rows.
         """
         if self.matrix is None:
             return False
+        others = [node for node in self.nodes if not (has(node, "contracts") or has(node, "moves"))]
+        others = [node for node in others if node not in self.looked_up]
+        ends = [node for node in others if node.name not in self.converted]
         summed = all(dim in self.stepped or self.sizes[dim] == 1 for dim in self.matrix.inner)
-        ends = [node for node in self.nodes if not (has(node, "contracts") or has(node, "moves"))]
-        ends = [node for node in ends if node not in self.looked_up]
-        return not ends or (summed and all(self._ends_tile(node) for node in ends))
+        return not others or (summed and all(self._ends_tile(node) for node in ends))
+
+    @cached_property
+    def converted(self) -> frozenset[str]:
+        """Names of elementwise nodes between what is loaded and a product: they run in every step, on its operand."""
+        written = {access.tensor for access in self.writes}
+        found: set[str] = set()
+        for node in reversed(self.nodes):
+            readers = [other for other in self.nodes if node.writes in other.reads]
+            to_products = all(has(other, "contracts") or other.name in found for other in readers)
+            if has(node, "elementwise") and readers and to_products and node.writes not in written:
+                found.add(node.name)
+        late: set[str] = set()
+        for node in self.nodes:
+            on_the_way = node.name in found or node in self.looked_up
+            if not on_the_way or late.intersection(node.reads):
+                late.add(node.writes)
+        return frozenset(node.name for node in self.nodes if node.name in found and node.writes not in late)
 
     def _ends_tile(self, node: Node) -> bool:
         """Whether a node runs when a tile's sums are complete."""

@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
-from heapq import heapify, heapreplace
+from functools import cached_property
 
 from gpu_model.assign import Sharing, Transfers, uses, waves
+from gpu_model.attention.busiest import busiest
 from gpu_model.cuts import Amounts, Cut, Priced
 from gpu_model.machine import Machine
 from gpu_model.price import Transfer, mma
@@ -32,10 +32,6 @@ from patterns.online import Partial, partials
 # Keys of a block that tuned kernels are compiled for, whatever the context is, and the head dim up to which they are as
 # many; fewer for wider heads (FlashAttention-3: 80 to 192).
 SHORT_BLOCK, SHORT_BLOCK_DIM = 128, 128
-# Tiles up to which every one is given to an SM; of more, SMs differ by less than a tile.
-COUNTED_TILES = 1024
-# Different tiles of one SM that a Program shows; of more, it shows their mean.
-SHOWN = 8
 
 
 @dataclass(frozen=True)
@@ -130,9 +126,10 @@ class Online:
         return Amounts(vector_ops=ops, compare_ops=ops)
 
     def _converted(self) -> Amounts:
-        """Operands of another type than the products': quantised keys and values."""
-        products = (node for node in self.cut.space.nodes if has(node, "contracts"))
-        ops = sum(node_demand(self.cut.space.graph, node, self.cut.sizes).vector_ops for node in products)
+        """Operands of another type than the products', or with scales: quantised keys and values."""
+        space = self.cut.space
+        nodes = (node for node in space.nodes if has(node, "contracts") or node.name in space.converted)
+        ops = sum(node_demand(space.graph, node, self.cut.sizes).vector_ops for node in nodes)
         return Amounts(vector_ops=ops, compare_ops=ops)
 
     def finish(self) -> Amounts:
@@ -149,7 +146,8 @@ class Online:
 
     def _in_softmax(self, node: Node) -> bool:
         """Whether a node computes on all scores, in every step."""
-        on_scores = set(self.last.inner) <= set(node_dims(self.cut.space.graph, node))
+        space = self.cut.space
+        on_scores = set(self.last.inner) <= set(node_dims(space.graph, node)) and node.name not in space.converted
         return on_scores and (has(node, "elementwise") or has(node, "reduces")) and not self._waits(node)
 
     def _softmax(self, node: Node) -> Amounts:
@@ -270,31 +268,3 @@ def _with_held(wave: Wave, cut: Cut) -> Wave:
     counts = tuple((name, amount * cut.held_bytes // cut.step_bytes) for name, amount in load.counts)
     cycles = -(-load.cycles * cut.held_bytes // cut.step_bytes)
     return replace(wave, held=Use(load.unit, cycles, "queries", counts))
-
-
-@lru_cache(maxsize=1024)
-def busiest(kept: tuple[tuple[int, int], ...], sm_count: int) -> tuple[tuple[int, int], ...]:
-    """(tiles, steps) of the SM with most steps, if each tile in turn goes to the SM that is least busy."""
-    tiles = sum(count for count, _ in kept)
-    if tiles > COUNTED_TILES:
-        # The last SM to end is half of the last tile behind the mean.
-        all_steps = sum(count * steps for count, steps in kept)
-        return _mean(-(-tiles // sm_count), -(-all_steps // sm_count) + kept[-1][1] // 2)
-    sms = [(0, sm) for sm in range(min(sm_count, tiles))]
-    given: list[Counter[int]] = [Counter() for _ in sms]
-    heapify(sms)
-    for count, steps in kept:
-        for _ in range(count):
-            busy, sm = sms[0]
-            heapreplace(sms, (busy + steps, sm))
-            given[sm][steps] += 1
-    most = given[max(sms)[1]]
-    if len(most) > SHOWN:
-        return _mean(most.total(), sum(count * steps for steps, count in most.items()))
-    return tuple((count, steps) for steps, count in sorted(most.items(), reverse=True))
-
-
-def _mean(tiles: int, all_steps: int) -> tuple[tuple[int, int], ...]:
-    """So many tiles with so many steps together, as equal as they can be."""
-    steps, more = divmod(max(tiles, all_steps), tiles)
-    return tuple((count, length) for count, length in ((more, steps + 1), (tiles - more, steps)) if count)

@@ -2,9 +2,9 @@
 
 In order: elementwise chains; a gather with the products that read its rows in place; softmax between two matrix
 products with both (an attention kernel); a reduce with the elementwise nodes around it (a norm, a softmax); a
-recurrence with what makes and reads its states, step by step (a selective scan); reduces of one tensor; matrix products
-of the same input, side by side; elementwise nodes with the gather or scatter they feed or read; elementwise kernels
-side by side that share an input.
+recurrence with what makes and reads its states, step by step (a selective scan); reduces of one tensor; weights and
+states that are converted on their way to a matrix product; matrix products of the same input, side by side; elementwise
+nodes with the gather or scatter they feed or read; elementwise kernels side by side that share an input.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from patterns.graph import Node
 from patterns.kind import has
 
 RANK = 2
+CONVERTED = "; operands are converted on their way"
 
 
 def fuse(grouping: Grouping) -> Grouping:
@@ -149,6 +150,31 @@ def join_reduces(grouping: Grouping) -> Grouping:
     return grouping
 
 
+def join_conversions(grouping: Grouping) -> Grouping:
+    """Elementwise nodes that make an operand of weights or states alone join the one product that reads it.
+
+    So narrow numbers with scales are loaded as they lie, and widened on their way to the matrix unit.
+    """
+    for node in reversed(grouping.nodes):
+        group = grouping.of[node.name]
+        readers = grouping.readers(node.writes)
+        if not (elementwise(group) and _kept_only(grouping, group) and len(readers) == 1):
+            continue
+        to = readers[0]
+        if to.online or _is_product(to):
+            reason = f"{to.reason.removesuffix(CONVERTED)}{CONVERTED}"
+            grouping = grouping.join((group, to), reason, online=to.online)
+    return grouping
+
+
+def _kept_only(grouping: Grouping, group: Group) -> bool:
+    """Whether all that a kernel reads from outside are weights and states."""
+    made = {node.writes for node in group.nodes}
+    read = {name for node in group.nodes for name in node.reads} - made
+    tensors = grouping.graph.tensor_named
+    return all(tensors[name].role in ("weight", "state") or tensors[name].shares for name in read)
+
+
 def join_siblings(grouping: Grouping) -> Grouping:
     """Matrix products that read the same tensor and sum the same dims become one, in sets that are independent."""
     for first in grouping.nodes:
@@ -215,6 +241,7 @@ RULES = (
     join_rows,
     join_recurrences,
     join_reduces,
+    join_conversions,
     join_siblings,
     join_indexed,
     join_side_by_side,
