@@ -2,7 +2,7 @@
 
 YAML: {kind: gather, reads: [table, index], along: vocabulary}. The dims of the index take the place of `along`; dims
 that index and table share stay (every batch looks up its own rows). `outside` says what an index beyond the table
-gives: `refuse` (an error, the default) or `zero` (a member that holds a part of a table).
+gives: `refuse` (an error, the default; negative ones too) or `zero` (a member that holds a part of a table).
 Touched are the rows looked up, the index and the result. Without `distinct` every lookup finds another row (at most
 the table is touched). `distinct` says how many different rows are found in all, and changes nothing but bytes:
   distinct: 277       so many, a number or an expression of extents; part of a row counts too (tokens / page)
@@ -192,7 +192,8 @@ def need_inside(node: Node, index: Operand, extent: int) -> None:
     """Raises UserError if an index is outside 0 .. extent - 1: numpy would count negative ones from the end."""
     wrong = index.array[(index.array < 0) | (index.array >= extent)]
     if wrong.size:
-        raise UserError(f"{node.reads[1]} has index {wrong.flat[0]}, outside 0 .. {extent - 1} of {node.along!r}")
+        found = f"{node.reads[1]} has index {wrong.flat[0]}"
+        raise UserError(f"node {node.name!r}: {found}, outside 0 .. {extent - 1} of {node.along!r}")
 
 
 def places(table: Operand, along: str, index: Operand, dims: tuple[str, ...]) -> tuple[Any, ...]:
