@@ -80,6 +80,14 @@ class Draft:
         made = {name: {"dims": text.split(), "dtype": WRITTEN_DTYPE, "role": "weight"} for name, text in dims.items()}
         return self.changed(lambda data: data["tensors"].update(made))
 
+    def block_tensors(self, block: str, tensors: Mapping[str, Any]) -> Draft:
+        """The draft with more tensors in a block, as a file declares them."""
+        return self.changed(lambda data: _tensors(data, block).update(deepcopy(dict(tensors))))
+
+    def without_extents(self, *names: str) -> Draft:
+        """The draft without some extents."""
+        return self.changed(lambda data: [data["extents"].pop(name) for name in names])
+
     def inputs(self, dtype: str, **dims: str) -> Draft:
         """The draft with more inputs; dims are names with spaces between."""
         made = {name: {"dims": text.split(), "dtype": dtype, "role": "input"} for name, text in dims.items()}
@@ -112,8 +120,11 @@ class Draft:
 
     def instead(self, nodes: Iterable[str], others: str, **names: str) -> Draft:
         """The draft with nodes (YAML) in the place of some; others may read results of names that stay."""
-        made = written_nodes(others, **names)
-        return self.changed(lambda data: _put(data, tuple(nodes), made))
+        return self.instead_nodes(nodes, written_nodes(others, **names))
+
+    def instead_nodes(self, nodes: Iterable[str], others: Mapping[str, Any]) -> Draft:
+        """The same with nodes as a file has them."""
+        return self.changed(lambda data: _put(data, tuple(nodes), deepcopy(dict(others))))
 
     def without_nodes(self, *nodes: str) -> Draft:
         """The draft without some nodes."""

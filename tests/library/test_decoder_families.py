@@ -72,6 +72,17 @@ def with_narrow_experts(c: Config) -> int:
     return with_experts({**c, **experts}) + c["num_hidden_layers"] * 2 * c["head_dim"]
 
 
+def with_latent_attention(c: Config) -> int:
+    """DeepSeek-V3: 3 dense layers, 58 of experts of which one is for all tokens; all with latent attention."""
+    hidden, heads, small, rank = c["hidden_size"], c["num_attention_heads"], c["q_lora_rank"], c["kv_lora_rank"]
+    nope, rope, value = c["qk_nope_head_dim"], c["qk_rope_head_dim"], c["v_head_dim"]
+    down = hidden * small + small + hidden * (rank + rope) + rank
+    layer = down + small * heads * (nope + rope) + rank * heads * (nope + value) + heads * value * hidden + 2 * hidden
+    dense, experts = c["first_k_dense_replace"], c["n_routed_experts"]
+    routed = (experts + c["n_shared_experts"]) * 3 * hidden * c["moe_intermediate_size"] + experts * (hidden + 1)
+    return total(c, layer) + dense * mlp(c) + (c["num_hidden_layers"] - dense) * routed
+
+
 PUBLISHED: dict[str, tuple[int, Callable[[Config], int]]] = {
     "mistral-7b": (7_241_732_096, plain),
     "qwen2.5-7b": (7_615_616_512, with_biases),
@@ -81,6 +92,7 @@ PUBLISHED: dict[str, tuple[int, Callable[[Config], int]]] = {
     "phi-3-mini": (3_821_079_552, plain),
     "mixtral-8x7b": (46_702_792_704, with_experts),
     "qwen3-30b-a3b": (30_532_122_624, with_narrow_experts),
+    "deepseek-v3": (671_026_419_200, with_latent_attention),
 }
 
 
@@ -195,6 +207,19 @@ def test_a_model_type_does_where_no_architecture_is_named() -> None:
     assert config_graph(config, "config.json", "tiny") == tiny("Qwen3ForCausalLM")
 
 
+def test_experts_come_after_dense_layers() -> None:
+    """DeepSeek-V3: 3 dense layers, then 58; a token's cache is 576 values of 2 bytes in each of 61 layers."""
+    made = workload("deepseek-v3")
+    assert [(block.name, block.count) for block in made.blocks[1:3]] == [("decoder_1", 3), ("decoder_2", 58)]
+    caches = [t.name for t in made.tensors if t.role == "state"]
+    assert sum(made.elements(name) * made.copies(name) for name in caches) * 2 == 4096 * 70_272
+
+
+EXPERTS: dict[str, Any] = {"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 20}
+LATENT: dict[str, Any] = {
+    "kv_lora_rank": 16, "qk_nope_head_dim": 8, "qk_rope_head_dim": 4, "v_head_dim": 8, "n_routed_experts": 8,
+    "n_shared_experts": 1, "num_experts_per_tok": 2, "moe_intermediate_size": 20, "topk_group": 2, "n_group": 4,
+}  # fmt: skip
 REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("Gemma2ForCausalLM", {"hidden_activation": "relu"}, "hidden_activation: one of gelu_pytorch_tanh is due"),
     ("Phi3ForCausalLM", {"hidden_act": "gelu"}, "hidden_act: activation 'gelu' is not supported here; supported: silu"),
@@ -204,8 +229,11 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("MixtralForCausalLM", {"num_local_experts": 2, "num_experts_per_tok": 3}, "3 experts a token, and there are 2"),
     ("Qwen3MoeForCausalLM", {"num_experts_per_tok": 1, "moe_intermediate_size": 4}, "missing key 'num_experts'"),
     ("PhiForCausalLM", {"hidden_act": "gelu_new", "qk_layernorm": True}, "qk_layernorm: not supported here"),
+    ("DeepseekV3ForCausalLM", {**LATENT, "n_group": 3}, "n_group: 3 groups do not divide 8 experts"),
+    ("DeepseekV3ForCausalLM", {**LATENT, "topk_group": 5}, "topk_group: 5 of 4 groups of 2 experts are chosen"),
+    ("DeepseekV3ForCausalLM", {**LATENT, "first_k_dense_replace": 4}, "first_k_dense_replace: no layer has experts"),
     ("Phi3ForCausalLM", {"partial_rotary_factor": 1.5}, "24 of 16 dims of a head cannot be turned"),
-    ("MptForCausalLM", {}, "architecture MptForCausalLM is not supported; supported: Gemma2ForCausalLM, "),
+    ("MptForCausalLM", {}, "architecture MptForCausalLM is not supported; supported: Deepseek"),
 ]
 
 
@@ -223,7 +251,6 @@ def test_all_wrong_fields_of_a_text_part_are_told_where_they_are() -> None:
     assert told == [(4, "text_config.hidden_size"), (9, "text_config.vocab_size")]
 
 
-EXPERTS: dict[str, Any] = {"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 20}
 CHANGES: dict[str, dict[str, Any]] = {
     "LlamaForCausalLM": {"attention_bias": True, "mlp_bias": True},
     "Qwen2ForCausalLM": {"use_sliding_window": True, "sliding_window": 16, "max_window_layers": 2},
@@ -232,6 +259,8 @@ CHANGES: dict[str, dict[str, Any]] = {
     "MixtralForCausalLM": {"num_local_experts": 4, "num_experts_per_tok": 2},
     "Qwen2MoeForCausalLM": {**EXPERTS, "shared_expert_intermediate_size": 32},
     "Qwen3MoeForCausalLM": {**EXPERTS, "norm_topk_prob": True},
+    "DeepseekV2ForCausalLM": LATENT,
+    "DeepseekV3ForCausalLM": {**LATENT, "q_lora_rank": 24, "first_k_dense_replace": 1},
 }
 
 
@@ -243,5 +272,5 @@ def test_checkpoints_hold_every_weight_of_every_layer_once(name: str) -> None:
     assert sum(prod(piece.shape) for piece in held) == parameters(graph)
     of_layers = Counter(piece.layer for piece in held if piece.weight.block)
     assert sorted(of_layers) == list(range(graph.sizes["layers"]))
-    assert len(set(of_layers.values())) == 1
+    assert len(set(of_layers.values())) == (2 if name == "DeepseekV3ForCausalLM" else 1)
     assert len({(piece.name, piece.weight.name) for piece in held}) == len(held)
