@@ -217,7 +217,9 @@ class Assembly:
             inferred = kind_of(node).infer(node, operands, declared, self.sizes)
             tensor = kind_of(node).output(inferred, operands, declared)
         except WrongShape as error:
-            if self.whole:
+            if self.whole and error.argument:
+                self.mistakes.append(self.document.inside((*path, error.argument), error.offset, str(error)))
+            elif self.whole:
                 self.refuse_key(path, str(error))
             return None
         if declared is None and self.spec.blocks is not None:

@@ -47,7 +47,14 @@ class Operand:
 
 
 class WrongShape(Exception):
-    """A kind's shape rule refuses a node; the text says what would be right. The reader adds file and line."""
+    """A kind's shape rule refuses a node; the text says what would be right. The reader adds file and line.
+
+    argument, offset: the argument of the node that is wrong, and how many characters into its text; '' for the node.
+    """
+
+    def __init__(self, message: str, argument: str = "", offset: int = 0) -> None:
+        self.argument, self.offset = argument, offset
+        super().__init__(message)
 
 
 class Kind(Protocol):

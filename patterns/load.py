@@ -40,7 +40,7 @@ class Document:
 
     def part(self, key: str) -> Document:
         """The document of what stands under a key of the top level, with its places in the same file."""
-        data: object = self._value((key,))
+        data: object = self.value((key,))
         where = {path[1:]: mark for path, mark in self.where.items() if path[:1] == (key,)}
         keys = {path[1:]: mark for path, mark in self.keys.items() if path[:1] == (key,) and len(path) > 1}
         return replace(self, data=data, where={(): self.where[()], **where}, keys=keys, within=(*self.within, key))
@@ -62,9 +62,10 @@ class Document:
     def written(self, path: Path) -> str:
         """A value as the file has it."""
         mark = self.where.get(path)
-        return mark.text if mark and mark.text else str(self._value(path))
+        return mark.text if mark and mark.text else str(self.value(path))
 
-    def _value(self, path: Path) -> object:
+    def value(self, path: Path) -> object:
+        """The value at a path."""
         value = self.data
         for part in path:
             value = value[part] if isinstance(value, dict | list) else None  # type: ignore[index]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from patterns.errors import UserError, did_you_mean
+from patterns.errors import did_you_mean
 from patterns.graph import Argument, Node, Tensor
 from patterns.kind import WrongShape
 
@@ -87,15 +87,15 @@ def with_argument(node: Node, name: str, value: Argument) -> Node:
 
 def counts(node: Node, names: Sequence[str], sizes: Mapping[str, int]) -> Node:
     """The node with these arguments as integers: text is an expression of extents. Raises WrongShape."""
-    from patterns.expression import evaluate
+    from patterns.expression import ExpressionError, evaluate
 
     for name in names:
         value = node.argument(name, 0)
         if isinstance(value, str):
             try:
                 node = with_argument(node, name, evaluate(value, sizes))
-            except UserError as error:
-                raise WrongShape(f"{name}: {error}") from error
+            except ExpressionError as error:
+                raise WrongShape(str(error), name, error.offset) from error
         elif isinstance(value, float):
-            raise WrongShape(f"{name} is {value}: a whole number or an expression of extents is due")
+            raise WrongShape(f"{name} is {value}: a whole number or an expression of extents is due", name)
     return node

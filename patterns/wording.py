@@ -37,9 +37,17 @@ def checked(model: type[Model], document: Document) -> Model:
 
 
 def _mistakes(error: ValidationError, model: type[BaseModel], document: Document) -> Iterator[Mistake]:
+    counts = set()
     for number, detail in enumerate(error.errors(include_url=False)):
         path, fields = _follow(model, detail["loc"])
-        yield _mistake(detail, path, fields, document, suggest=number < _SUGGESTIONS)
+        if path[-1:] in (("int",), ("str",)) and path not in document.where:
+            # One of two forms that a value may have: told once, of both.
+            counts.add(path[:-1])
+        else:
+            yield _mistake(detail, path, fields, document, suggest=number < _SUGGESTIONS)
+    for path in counts:
+        instead = found(document.value(path), document.where.get(path))
+        yield document.at(path, f"a whole number or an expression of extents is due, found {instead}")
 
 
 def _mistake(

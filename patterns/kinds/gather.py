@@ -22,7 +22,7 @@ from patterns.axes import aligned, counted, extents_of, points, without
 from patterns.distinct import expected_distinct, rounded, shown
 from patterns.dtypes import is_integer
 from patterns.errors import UserError
-from patterns.expression import parse, value_of
+from patterns.expression import ExpressionError, parse, value_of
 from patterns.graph import Graph, Node, Tensor
 from patterns.kind import Demand, Operand, Trait, WrongShape
 from patterns.shape import kept, listed, need_dim, need_reads, with_argument
@@ -63,8 +63,8 @@ def _counted(node: Node, sizes: Mapping[str, int]) -> Node:
         raise WrongShape(f"distinct is {asked}: a whole number or an expression of extents is due")
     try:
         rows = value_of(parse(str(asked)), sizes)
-    except UserError as error:
-        raise WrongShape(f"distinct: {error}") from error
+    except ExpressionError as error:
+        raise WrongShape(str(error), "distinct", error.offset) from error
     return with_argument(node, "distinct", rows.numerator if rows.denominator == 1 else str(rows))
 
 

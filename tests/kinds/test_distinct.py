@@ -113,7 +113,7 @@ nodes:
         ("tokens * 3", "distinct is 9 rows; at least 1 is found, and chosen [tokens, slots] looks up 6"),
         ("0", "distinct is 0 rows; at least 1 is found"),
         ("unifrom", "unknown name 'unifrom'"),
-        ("2.5", "a whole number is due"),
+        ("2.5", "a whole number or an expression of extents is due"),
     ],
 )
 def test_more_rows_than_there_are_or_are_looked_up_are_refused(distinct: str, message: str) -> None:
