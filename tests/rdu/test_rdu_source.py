@@ -28,6 +28,8 @@ SN40L = load_machine("sn40l")
 # Graphs that are long to compile for nothing.
 FEW_EXPERTS = {"hidden": "256", "model_expert_ffn": "512", "model_vocabulary": "512", "context": "256", "batch": "8"}
 SMALLER = {"gpt2_training": {"batch": "2", "seq": "256"}, "mixtral": FEW_EXPERTS}
+# What it is made of, others have too.
+LARGE = ("deepseek_v3",)
 
 
 def built(metapipe: Metapipe) -> Metapipe:
@@ -79,7 +81,7 @@ def test_what_a_person_writes_comes_back(seed: int) -> None:
 
 
 @pytest.mark.parametrize("mode", ["unfused", "fused", "looped"])
-@pytest.mark.parametrize("name", graph_names())
+@pytest.mark.parametrize("name", [name for name in graph_names() if name not in LARGE])
 def test_what_is_compiled_from_a_graph_comes_back(name: str, mode: str) -> None:
     for metapipe in compiled(name, mode):
         assert alone(built(metapipe)) == alone(metapipe)
