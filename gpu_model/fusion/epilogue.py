@@ -22,7 +22,8 @@ REASON = "matrix products with what ends their tiles"
 
 def fuse(grouping: Grouping) -> Grouping:
     """Attention first, which ends in a product of its own; then products, what follows them, and the library's rest."""
-    for rule in (read_as_strides, library.join_attention, library.join_siblings, join_ends):
+    rules = (read_as_strides, library.join_lookups, library.join_attention, library.join_siblings, join_ends)
+    for rule in rules:
         grouping = rule(grouping)
     return library.fuse(grouping)
 
