@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from patterns.errors import UserError
 from patterns.graph import Graph
 from patterns.importer import Source
-from patterns.write import write_graph
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -49,7 +48,9 @@ def import_graph(file: Source, name: str, members: int = 1, overrides: Mapping[s
 
 def import_text(file: Source, name: str) -> str:
     """The graph of an .onnx file as YAML. Raises as `import_graph` does."""
-    return write_graph(import_graph(file, name))
+    from patterns.importers.onnx_trace.build import built
+
+    return built(_model(file), name, NONE).text
 
 
 def import_model(file: Source, name: str, overrides: Mapping[str, str] = NONE) -> Imported:

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from patterns.errors import UserError
-from patterns.graph import Block, Graph
+from patterns.graph import Graph
+from patterns.importers.onnx_trace.assemble_graph import assembled
 from patterns.importers.onnx_trace.finish import finished
+from patterns.importers.onnx_trace.layers import segments
 from patterns.importers.onnx_trace.model import Constant, Model
+from patterns.importers.onnx_trace.name_nodes import named
 from patterns.importers.onnx_trace.sketch import Sketch
 from patterns.importers.onnx_trace.walk import walked
 from patterns.memory import full_shape
+from patterns.plugin import load_module, modules
+from patterns.write import write_graph
+
+_RAISE = "patterns.importers.onnx_raise"
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,6 +33,17 @@ class Built:
 
     graph: Graph
     constants: Mapping[str, tuple[Constant, ...]]
+    copies: Mapping[str, str]
+
+    @property
+    def text(self) -> str:
+        """The graph as a file, in which dims that are other names of dims follow these."""
+        lines = write_graph(self.graph).split("\n")
+        given = next(at for at, line in enumerate(lines) if line.startswith("extents:"))
+        for copy, source in self.copies.items():
+            lines[given] = re.sub(rf"\b{copy}: \d+", f"{copy}: {source}", lines[given])
+        # What inference finds out anyway, and what would have to be changed with an extent.
+        return "\n".join(re.sub(r', extents: "[0-9 ]+"', "", line) for line in lines)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The weights' arrays, shaped as the graph has them."""
@@ -43,12 +63,15 @@ def built(model: Model, name: str, overrides: Mapping[str, str]) -> Built:
     sketch = finished(walked(model, overrides), model)
     if not sketch.nodes:
         raise UserError(f"{model.file}: nothing depends on the model's inputs: there is nothing to run")
-    return _graph(sketch, name)
+    for raise_ in _passes():
+        sketch = raise_(sketch)
+    parts = segments(sketch)
+    graph, constants = assembled(sketch, parts, named(sketch, parts, name), name)
+    return Built(graph, constants, sketch.copies)
 
 
-def _graph(sketch: Sketch, name: str) -> Built:
-    given = [tensor for tensor in sketch.tensors.values() if tensor.role != "intermediate"]
-    made = [sketch.tensors[node.writes] for node in sketch.nodes]
-    extents = tuple(sketch.sizes.items())
-    graph = Graph(name, extents, tuple(dict.fromkeys([*given, *made])), (Block(name, 1, sketch.nodes),))
-    return Built(graph, {key: (constant,) for key, constant in sketch.constants.items()})
+@cache
+def _passes() -> tuple[Callable[[Sketch], Sketch], ...]:
+    """What puts decomposed operations together, each file of its folder, in their order."""
+    found = [load_module(_RAISE, name, "pattern") for name in modules(_RAISE)]
+    return tuple(module.raised for module in sorted(found, key=lambda module: module.ORDER))

@@ -11,8 +11,9 @@ from patterns.graph import Argument, Node, Tensor
 from patterns.importers.onnx_trace.known import Step, Value
 from patterns.importers.onnx_trace.model import Constant, Model
 from patterns.importers.onnx_trace.name_dims import dim_names
-from patterns.importers.onnx_trace.name_tensors import tensor_names
+from patterns.importers.onnx_trace.name_tensors import base, tensor_names
 from patterns.importers.onnx_trace.sketch import Sketch
+from patterns.importers.onnx_trace.symbols import word
 from patterns.importers.onnx_trace.trace import Trace
 from patterns.kind import WrongShape, kind_of
 
@@ -38,7 +39,23 @@ def finished(trace: Trace, model: Model) -> Sketch:
         wanted = orders.get(step.writes)
         order = None if wanted is None else tuple(dims[a] for a in trace.atoms.resolved(wanted))
         nodes += _node(trace, step, dims, names, tensors, sizes, order)
-    return Sketch(tuple(nodes), tensors, constants, sizes)
+    origins = {names[step.writes]: (base(step.origin), _part(step)) for step in trace.steps}
+    return Sketch(tuple(nodes), tensors, constants, sizes, _copies(trace, dims), origins)
+
+
+def _copies(trace: Trace, dims: Mapping[int, str]) -> dict[str, str]:
+    """Dims that are other names of dims, by what they are other names of."""
+    found: dict[str, str] = {}
+    for copy, source in trace.copied:
+        pair = [dims.get(atom, "") for axis in (copy, source) for atom in trace.atoms.resolved((axis,))]
+        if len(pair) == 2 and all(pair) and pair[0] != pair[1] and pair[1] not in found:
+            found.setdefault(pair[0], pair[1])
+    return found
+
+
+def _part(step: Step) -> str:
+    """What of its operation a node is, in a word."""
+    return "renamed" if step.part.startswith("by_") else word(step.part) if step.part else ""
 
 
 def _sizes(trace: Trace, dims: Mapping[int, str]) -> dict[str, int]:

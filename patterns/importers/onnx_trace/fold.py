@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 
 # Elements that are computed beforehand; larger ones stay operations on weights.
 MOST_ELEMENTS = 2**24
-# A weight of more than so many keeps its identity when it is only seen otherwise: a table may be tied to a matrix.
-SMALL = 4096
+# A weight keeps its identity when it is only seen otherwise: a table may be tied to a matrix.
 SEEN_OTHERWISE = frozenset({"Transpose", "Reshape", "Squeeze", "Unsqueeze", "Identity", "Flatten", "Dropout"})
 
 Fold = Callable[[Any, Operation, Sequence[Any]], Any]
@@ -29,8 +28,9 @@ def foldable(operation: Operation, given: Sequence[Constant | None]) -> bool:
     if operation.domain or operation.op not in FOLDS:
         return False
     sizes = [prod(constant.shape) for constant in given if constant is not None]
-    large_weight = given and given[0] is not None and not given[0].dtype.startswith("int") and sizes[0] > SMALL
-    if operation.op in SEEN_OTHERWISE and large_weight:
+    first = given[0] if given else None
+    matrix = first is not None and first.stored and len(first.shape) > 1 and not first.dtype.startswith("int")
+    if operation.op in SEEN_OTHERWISE and matrix:
         return False
     return sum(sizes) <= MOST_ELEMENTS
 

@@ -25,12 +25,16 @@ class Info:
 
 @dataclass(frozen=True)
 class Constant:
-    """An array that does not depend on the model's inputs. `load` gives it, and may read a file."""
+    """An array that does not depend on the model's inputs. `load` gives it, and may read a file.
+
+    stored: it is in the model, and not computed from what is.
+    """
 
     shape: tuple[int, ...]
     dtype: str
     load: Callable[[], NDArray[np.generic]]
     name: str = ""
+    stored: bool = False
 
 
 @dataclass(frozen=True)

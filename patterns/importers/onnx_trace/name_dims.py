@@ -82,6 +82,9 @@ def _suggest_product(trace: Trace, step: Step, roles: Sequence[str]) -> None:
             trace.atoms.suggest(atom, "features", 1)
         return
     over = trace.atoms.resolved(step.over)
+    if len(over) == 1 and trace.atoms.hint(over[0])[1] == "keys":
+        for atom in [a for a in right if a not in left][-1:]:
+            trace.atoms.suggest(atom, "head_dim", _FOUND)
     if len(over) != 1 or not (set(left) - set(right)) or not _is_scores(trace, step.writes):
         return
     trace.atoms.suggest(over[0], "head_dim", _FOUND)

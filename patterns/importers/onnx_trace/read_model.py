@@ -91,7 +91,7 @@ def _constant(tensor: onnx.TensorProto, file: str) -> Constant:
         raise UserError(f"{what} has the shape {list(shape)}")
     dtype = _dtype(tensor.data_type, what)
     if tensor.data_location == onnx.TensorProto.EXTERNAL:
-        return Constant(shape, dtype, partial(_external, tensor, file), tensor.name)
+        return Constant(shape, dtype, partial(_external, tensor, file), tensor.name, True)
     if tensor.HasField("raw_data"):
         size = onnx.helper.tensor_dtype_to_np_dtype(tensor.data_type).itemsize
         due, found = prod(shape) * size, len(tensor.raw_data)
@@ -101,7 +101,7 @@ def _constant(tensor: onnx.TensorProto, file: str) -> Constant:
     if due != found:
         unit = "bytes" if tensor.HasField("raw_data") else "elements"
         raise UserError(f"{what} of shape {list(shape)} needs {due:,} {unit} of data and has {found:,}")
-    return Constant(shape, dtype, partial(onnx.numpy_helper.to_array, tensor), tensor.name)
+    return Constant(shape, dtype, partial(onnx.numpy_helper.to_array, tensor), tensor.name, True)
 
 
 def _external(tensor: onnx.TensorProto, file: str) -> NDArray[np.generic]:

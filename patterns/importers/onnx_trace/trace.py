@@ -16,6 +16,8 @@ class Trace(Known):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        # (atom, the one that it is another name of).
+        self.copied: list[tuple[int, int]] = []
         self._renamed: dict[tuple[str, Axis, Axis], Value] = {}
 
     def emit(
@@ -55,6 +57,7 @@ class Trace(Known):
     def renamed(self, value: Value, old: Axis, new: Axis) -> Value:
         """The value with one of its axes under other atoms of the same extents: a second name for the same dim."""
         old, new = self.atoms.resolved(old), self.atoms.resolved(new)
+        self.copied += zip(new, old, strict=True)
         key = (value.tensor, old, new)
         if key not in self._renamed:
             made = value
