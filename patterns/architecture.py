@@ -60,12 +60,14 @@ class ConfigFields(BaseModel):
 class Architecture(Protocol):
     """The names that a file in architectures/ has.
 
-    ARCHITECTURES, MODEL_TYPES: what a config calls it (`architectures`, `model_type`). Config: the fields that are
-    read, and those that must be absent. STORED: how checkpoints hold the weights of its graph.
+    ARCHITECTURES, MODEL_TYPES: what a config calls it (`architectures`, `model_type`). SOURCE: where its layers are
+    described. Config: the fields that are read, and those that must be absent. STORED: how checkpoints hold the weights
+    of its graph.
     """
 
     ARCHITECTURES: tuple[str, ...]
     MODEL_TYPES: tuple[str, ...]
+    SOURCE: str
     Config: type[ConfigFields]
     STORED: Mapping[str, Stored]
 

@@ -11,6 +11,7 @@ from patterns.architectures import deepseek_v3
 
 ARCHITECTURES = ("DeepseekV2ForCausalLM",)
 MODEL_TYPES = ("deepseek_v2",)
+SOURCE = "DeepSeek-AI, DeepSeek-V2, arXiv 2405.04434, section 2"
 STORED = deepseek_v3.STORED
 draft = deepseek_v3.draft
 

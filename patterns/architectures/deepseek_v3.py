@@ -24,6 +24,7 @@ from patterns.stored import stored
 
 ARCHITECTURES = ("DeepseekV3ForCausalLM",)
 MODEL_TYPES = ("deepseek_v3",)
+SOURCE = "DeepSeek-AI, DeepSeek-V3 Technical Report, arXiv 2412.19437, section 2.1"
 _MLP = "model.layers.{layer}.mlp"
 _EXPERT, _SHARED = f"{_MLP}.experts.{{expert}}", f"{_MLP}.shared_experts"
 STORED = {

@@ -14,6 +14,7 @@ from patterns.draft import Draft
 
 ARCHITECTURES = ("GemmaForCausalLM",)
 MODEL_TYPES = ("gemma",)
+SOURCE = "Gemma Team, Gemma, arXiv 2403.08295, section 2"
 STORED = TABLE
 # What the format calls it; early configs say `gelu` and mean the same.
 GELU = "gelu_pytorch_tanh"

@@ -17,6 +17,7 @@ from patterns.stored import stored
 
 ARCHITECTURES = ("Gemma2ForCausalLM",)
 MODEL_TYPES = ("gemma2",)
+SOURCE = "Gemma Team, Gemma 2, arXiv 2408.00118, section 2"
 _LAYER = "model.layers.{layer}"
 STORED = {
     **TABLE,

@@ -13,6 +13,7 @@ from patterns.draft import Draft
 
 ARCHITECTURES = ("Gemma3ForCausalLM",)
 MODEL_TYPES = ("gemma3_text",)
+SOURCE = "Gemma Team, Gemma 3 Technical Report, arXiv 2503.19786, section 2"
 STORED = gemma2.STORED
 
 

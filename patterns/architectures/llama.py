@@ -10,6 +10,7 @@ from patterns.draft import Draft
 
 ARCHITECTURES = ("LlamaForCausalLM",)
 MODEL_TYPES = ("llama",)
+SOURCE = "Touvron et al., LLaMA, arXiv 2302.13971, section 2.2; Llama 3: arXiv 2407.21783"
 STORED = TABLE
 
 

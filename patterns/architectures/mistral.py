@@ -9,6 +9,7 @@ from patterns.draft import Draft
 
 ARCHITECTURES = ("MistralForCausalLM",)
 MODEL_TYPES = ("mistral",)
+SOURCE = "Jiang et al., Mistral 7B, arXiv 2310.06825, section 2"
 STORED = TABLE
 
 

@@ -12,6 +12,7 @@ from patterns.stored import stored
 
 ARCHITECTURES = ("MixtralForCausalLM",)
 MODEL_TYPES = ("mixtral",)
+SOURCE = "Jiang et al., Mixtral of Experts, arXiv 2401.04088, section 2"
 _MOE = "model.layers.{layer}.block_sparse_moe"
 _EXPERT = f"{_MOE}.experts.{{expert}}"
 STORED = {

@@ -15,6 +15,7 @@ from patterns.stored import stored
 
 ARCHITECTURES = ("PhiForCausalLM",)
 MODEL_TYPES = ("phi",)
+SOURCE = "Li et al., Textbooks Are All You Need II, arXiv 2309.05463, section 2.1"
 _LAYER = "model.layers.{layer}"
 _NOT_SO = ("b_gate", "w_gate", "q_gain", "k_gain", "ffn_gain")
 STORED = {

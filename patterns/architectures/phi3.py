@@ -12,6 +12,7 @@ from patterns.stored import stored
 
 ARCHITECTURES = ("Phi3ForCausalLM",)
 MODEL_TYPES = ("phi3",)
+SOURCE = "Abdin et al., Phi-3 Technical Report, arXiv 2404.14219, section 2"
 _LAYER = "model.layers.{layer}"
 _QKV, _GATE_UP = f"{_LAYER}.self_attn.qkv_proj.weight", f"{_LAYER}.mlp.gate_up_proj.weight"
 STORED = {

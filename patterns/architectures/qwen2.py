@@ -12,6 +12,7 @@ from patterns.draft import Draft
 
 ARCHITECTURES = ("Qwen2ForCausalLM", "Qwen2VLForConditionalGeneration", "Qwen2_5_VLForConditionalGeneration")
 MODEL_TYPES = ("qwen2", "qwen2_vl", "qwen2_5_vl", "qwen2_vl_text", "qwen2_5_vl_text")
+SOURCE = "Yang et al., Qwen2 Technical Report, arXiv 2407.10671, section 2.2"
 STORED = TABLE
 
 

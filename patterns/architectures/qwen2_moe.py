@@ -13,6 +13,7 @@ from patterns.stored import stored
 
 ARCHITECTURES = ("Qwen2MoeForCausalLM",)
 MODEL_TYPES = ("qwen2_moe",)
+SOURCE = "Yang et al., Qwen2 Technical Report, arXiv 2407.10671, section 2.2.2"
 _MLP = "model.layers.{layer}.mlp"
 STORED = {
     **qwen3_moe.STORED,

@@ -13,6 +13,7 @@ from patterns.draft import Draft
 
 ARCHITECTURES = ("Qwen3ForCausalLM",)
 MODEL_TYPES = ("qwen3", "qwen3_vl_text")
+SOURCE = "Yang et al., Qwen3 Technical Report, arXiv 2505.09388, section 2"
 STORED = TABLE
 
 

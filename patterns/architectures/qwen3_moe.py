@@ -18,6 +18,7 @@ from patterns.stored import stored
 
 ARCHITECTURES = ("Qwen3MoeForCausalLM",)
 MODEL_TYPES = ("qwen3_moe", "qwen3_vl_moe_text")
+SOURCE = "Yang et al., Qwen3 Technical Report, arXiv 2505.09388, section 2"
 _MLP = "model.layers.{layer}.mlp"
 _EXPERT = f"{_MLP}.experts.{{expert}}"
 STORED = {

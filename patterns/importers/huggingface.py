@@ -54,7 +54,7 @@ def config_draft(text: str, file: str, name: str, members: int = 1) -> Draft:
     draft = found.draft(config).of_dtype(config.element_type)
     if members > 1:
         draft = draft.extents(tensor_parallel=members)
-    return draft.titled(name, _source(document, draft))
+    return draft.titled(name, _source(document, found))
 
 
 def text_document(text: str, file: str) -> Document:
@@ -82,12 +82,12 @@ def architecture(document: Document) -> Architecture:
     return found
 
 
-def _source(document: Document, draft: Draft) -> str:
-    """Where the graph is from: the config, and the ready-made graph that it is drawn after."""
+def _source(document: Document, found: Architecture) -> str:
+    """Where the graph is from: the config, and what describes its layers."""
     config = cast(dict[str, Any], document.data)
     named = config.get("architectures") or [config.get("model_type")]
     part = " (only the text part is read)" if document.within else ""
-    return f"{' '.join(map(str, named))}, as {PurePath(document.file).name} says{part}. {draft.data.get('source', '')}"
+    return f"{' '.join(map(str, named))}, as {PurePath(document.file).name} says{part}; layers as in {found.SOURCE}"
 
 
 def _need_divisible(name: str, config: ConfigFields, members: int) -> None:
