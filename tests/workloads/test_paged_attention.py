@@ -40,7 +40,7 @@ def test_every_request_sees_its_own_tokens_wherever_their_pages_lie() -> None:
     sizes = {"batch": 2, "tokens": 20, "pages": 3, "context": 20, "kv_heads": 1, "group": 2, "head_dim": 4}
     graph = workload("paged_attention", overrides=sizes)
     arrays = random_arrays(graph, seed=1)
-    # The first request has 3 tokens in page 2, the second 17 in pages 1 and 0; entries beyond a length are not looked at.
+    # The first has 3 tokens in page 2, the second 17 in pages 1 and 0; entries beyond a length are not looked at.
     table = np.array([[*range(32, 35), *[0] * 17], [*range(16, 32), 0, 5, 5, 5]])
     arrays |= {"table": table, "last": np.array([2, 16]), "positions": np.arange(20)}
     y = evaluate(graph, arrays)["y"]
