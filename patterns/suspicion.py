@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
+from patterns.count import node_demand
 from patterns.dtypes import dtype_bits, is_integer
 from patterns.errors import Mistake
 from patterns.graph import Block, Graph, Node
-from patterns.kind import WrongShape, has, kind_of
+from patterns.kind import Demand, WrongShape, has, kind_of
 from patterns.load import Document
 from patterns.shape import listed
 from patterns.spec import BlockSpec, GraphSpec, blocks_of
@@ -94,10 +95,10 @@ def unread_results(written: Written) -> Found:
 
 
 def sums_of_one(written: Written) -> Found:
-    """Sums over a dim of extent 1, which do nothing but take the dim away."""
+    """Sums over a dim of extent 1, which do nothing but take the dim away (as taking the last element is meant to)."""
     for path, _, node in written.nodes():
         ones = [dim for dim in node.over if written.graph.sizes[dim] == 1]
-        if ones and len(ones) == len(node.over):
+        if ones and len(ones) == len(node.over) and node_demand(written.graph, node) != Demand():
             yield path, f"sums over {listed(ones)}, of extent 1"
 
 
