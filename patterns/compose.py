@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from importlib.resources.abc import Traversable
 from pathlib import Path as FilePath
 
 from patterns.errors import Mistake, SpecError, UnknownName, UserError, did_you_mean
@@ -209,17 +210,24 @@ def _repeated(graph: Graph, name: str, count: int) -> Graph:
 
 
 def loaded(target: str, document: Document, extents: Mapping[str, str], opened: Opened) -> Graph:
-    """A graph that a file uses: a file by its path from there, or a workload by its name. Raises UserErrors."""
-    from patterns.library import GRAPH_SUFFIXES, graph_names, workload
-    from patterns.plugin import data_file
+    """A graph that a file uses: a workload by its name, or a file by its path from there. Raises UserErrors."""
+    from patterns.importer import suffixes
+    from patterns.library import GRAPH_SUFFIXES, graph_file, names, workload
+
+    here = FilePath(document.file).parent / target
+    is_path = target not in names() and (target.endswith((*GRAPH_SUFFIXES, *suffixes())) or here.is_file())
+    if is_path and target.endswith(GRAPH_SUFFIXES):
+        return _read(here, extents, opened)
+    found = None if is_path else graph_file(target)
+    if found is not None:
+        return _read(found, extents, opened)
+    return workload(str(here) if is_path else target, overrides=dict(extents))
+
+
+def _read(file: FilePath | Traversable, extents: Mapping[str, str], opened: Opened) -> Graph:
     from patterns.read import graph_in
 
-    file = FilePath(document.file).parent / target
-    if target.endswith(GRAPH_SUFFIXES):
-        return graph_in(file, extents, opened)
-    if target in graph_names():
-        return graph_in(data_file("patterns.library", target, ".yaml", "graph"), extents, opened)
-    return workload(str(file) if target.endswith(".json") else target, overrides=dict(extents))
+    return graph_in(file, extents, opened)
 
 
 def need_room(document: Document, opened: Opened) -> Opened:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("graphs")
     result = CliRunner().invoke(cli, ["init", str(made / "first")])
     assert result.exit_code == 0, result.output
+    composed = files("patterns.library").joinpath("speculative_decoding.yaml").read_text(encoding="utf-8")
+    (made / "composed.yaml").write_text(f"{WRONG.splitlines()[0]}\n{composed}", encoding="utf-8")
     (made / "wrong.yaml").write_text(WRONG, encoding="utf-8")
     return made
 
@@ -78,6 +81,7 @@ def places(diagnostics: list[dict[str, Any]]) -> set[tuple[int, int]]:
 @pytest.mark.timeout(60)
 def test_an_editor_shows_what_is_wrong_and_offers_what_is_right(server: LanguageServer, folder: Path) -> None:
     assert server.open(folder / "first.yaml") == []
+    assert server.open(folder / "composed.yaml") == []
     wrong = folder / "wrong.yaml"
     diagnostics = server.open(wrong)
     assert places(diagnostics) == {(line, column) for line, column, _ in FOUND}
