@@ -124,19 +124,42 @@ class Metapipeline(Rows):
         dtype = str(arguments.pop("dtype", ""))
         return self._stage("map", fn, (x,), name, fn, pcus, dtype=dtype, arguments=tuple(arguments.items()))
 
-    def zip(self, fn: str, *tiles: Tile, dims: str = "", dtype: str = "", pcus: int = 0, name: str = "") -> Tile:
+    def zip(
+        self,
+        fn: str,
+        *tiles: Tile,
+        dims: str = "",
+        dtype: str = "",
+        pcus: int = 0,
+        name: str = "",
+        **arguments: Argument,
+    ) -> Tile:
         """A function of several tiles, broadcast by the names of dims. dims: where none of them has all (outer)."""
-        return self._stage("zip", fn, tiles, name, fn, pcus, dims=dims, dtype=dtype)
+        given = tuple(arguments.items())
+        return self._stage("zip", fn, tiles, name, fn, pcus, dims=dims, dtype=dtype, arguments=given)
 
     def select(
-        self, fn: str, x: Tile, along: str, *, to: Mapping[str, int], dtype: str = "", pcus: int = 0, name: str = ""
+        self,
+        fn: str,
+        x: Tile,
+        along: str,
+        *,
+        to: Mapping[str, int],
+        kind: str = "select",
+        dtype: str = "",
+        pcus: int = 0,
+        name: str = "",
+        **arguments: Argument,
     ) -> Tile:
-        """The greatest elements along a dim, or their indices. to: the dim of those that are kept, with its extent."""
-        what = self._at.name(name, fn)
+        """The greatest elements along a dim, or their indices; or by another kind that keeps elements of one.
+
+        to: the dim of those that are kept, with its extent. arguments: as the kind has them.
+        """
+        what = self._at.name(name, fn or kind)
         new = new_dims(what, to)
         self._at.draft.dims(what, new)
-        arguments: Arguments = (("to", " ".join(new)),)
-        return self._stage("select", fn, (x,), what, fn, pcus, over=along, dtype=dtype, arguments=arguments)
+        given: Arguments = (("to", " ".join(new)), *arguments.items())
+        return self._stage(kind, fn, (x,), what, what, pcus, over=along, dtype=dtype, arguments=given)
 
     def reduce(self, fn: str, x: Tile, over: str, *, dtype: str = "", pcus: int = 0, name: str = "") -> Tile:
         """A reduction over named dims; over those that metapipes cut it adds up until they end."""

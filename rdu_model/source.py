@@ -136,7 +136,7 @@ class _Source:
             return _call("mat_mul", [*tiles, f"over={' '.join(node.over)!r}"], extra)
         new = {dim: self.metapipe.graph.sizes[dim] for dim in str(words.get("to", "")).split()}
         if has(node, "reduces"):
-            kept = [f"to={new}"] if new else []
+            kept = [f"to={new}", f"kind={node.kind!r}"] if new else []
             over = [repr(node.fn), *tiles, repr(" ".join(node.over))]
             return _call("select" if new else "reduce", over, [*kept, *extra])
         if has(node, "communicates"):
