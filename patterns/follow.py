@@ -92,9 +92,41 @@ def with_followed(found: Sequence[Follow], ranges: Mapping[str, Range]) -> Mappi
     return made
 
 
+def chain_of(found: Sequence[Follow], dim: str) -> tuple[str, ...]:
+    """The dims that a dim follows, nearest first."""
+    leader = {follow.dim: follow.leader for follow in found}
+    return _chain(dim, leader)
+
+
 def leaders(found: Sequence[Follow], dims: frozenset[str]) -> frozenset[str]:
     """The dims, and all that some of them follow."""
     for follow in reversed(found):
         if follow.dim in dims:
             dims |= {follow.leader}
     return dims
+
+
+# Extents in which a loop over a dim stands at its first step, or at its last.
+FIRST, LAST = "first step along ", "last step along "
+
+
+def with_steps(found: Sequence[Follow], sizes: Mapping[str, int]) -> Mapping[str, int]:
+    """Extents of one step, with those of the dims that follow dims which the step cuts.
+
+    Of the first step, of the last, or of one between, as `sizes` says (see FIRST, LAST).
+    """
+    cut: dict[str, Range] = {}
+    for follow in found:
+        leader, size = follow.leader, sizes[follow.leader]
+        if leader not in cut and size < follow.leads:
+            cut[leader] = _stands(size, follow.leads, FIRST + leader in sizes, LAST + leader in sizes)
+        if leader in cut:
+            cut[follow.dim] = follow.range(cut[leader])
+    return {**sizes, **{dim: end - begin for dim, (begin, end) in cut.items()}} if cut else sizes
+
+
+def _stands(size: int, whole: int, first: bool, last: bool) -> Range:
+    if last:
+        return whole - size, whole
+    begin = 0 if first or 2 * size >= whole else size
+    return begin, begin + size

@@ -9,6 +9,7 @@ from typing import Literal
 from patterns.axes import points, union, without
 from patterns.count import node_dims
 from patterns.dtypes import bytes_of
+from patterns.follow import Follow, chain_of, follows, leaders, with_steps
 from patterns.graph import Graph, Node, Tensor
 from patterns.kind import Demand, Kind, kind_of
 from patterns.pipeline.program import UnitClass
@@ -30,6 +31,7 @@ class Asked:
     tiled: dims along which the node can run tile by tile; accumulated: those of them that are gathered in the result;
     carried: along which a state goes from tile to tile.
     lookup: of a contraction, and of the lookup itself, the node that finds its operand in a table (see lookups.py).
+    follows: dims of the section that follow others; steps along those cut a node, too.
     """
 
     node: Node
@@ -55,14 +57,28 @@ class Asked:
     over: str = ""
     states: tuple[tuple[int, str], ...] = ()
     lookup: Lookup | None = None
+    follows: tuple[Follow, ...] = ()
 
     def demand(self, sizes: Mapping[str, int]) -> Demand:
         """Work of one execution with these extents."""
-        return self.kind.demand(self.node, self.graph, sizes)
+        return self.kind.demand(self.node, self.graph, self.extents(sizes))
+
+    def extents(self, sizes: Mapping[str, int]) -> Mapping[str, int]:
+        """The extents with those of dims that follow others as steps cut them: what no step before has needed."""
+        return with_steps(self.follows, sizes) if self.follows else sizes
+
+    def elements(self, sizes: Mapping[str, int]) -> tuple[tuple[int, ...], int]:
+        """Elements touched: of each read, in order, and of the result. What an earlier step has read is still there."""
+        cut = self.extents(sizes)
+        reads, out = self.kind.touched(self.node, self.graph, cut)
+        along = self.node.along
+        if self.moves and along and cut[along] != sizes[along]:
+            return (points(self.read_dims[0], cut),), out
+        return reads, out
 
     def touched(self, sizes: Mapping[str, int]) -> tuple[tuple[int, ...], int]:
         """Bytes touched: of each read, in order, and of the result."""
-        reads, out = self.kind.touched(self.node, self.graph, sizes)
+        reads, out = self.elements(sizes)
         if self.lookup:
             rows = self.lookup.node.writes
             read = zip(reads, self.node.reads, strict=True)
@@ -95,13 +111,13 @@ class Asked:
     def cutting(self, number: int) -> frozenset[str]:
         """Dims along which steps need other elements of what the node reads there: of rows, those of their index."""
         if number or not self.indexes:
-            return frozenset(self.read_dims[number])
+            return leaders(self.follows, frozenset(self.read_dims[number]))
         kept = frozenset(self.read_dims[0]) - {self.node.along}
         return kept.union(self.read_dims[1]) if self.takes_part(0) else kept
 
 
-def ask(graph: Graph, node: Node) -> Asked:
-    """What a machine needs to know of a node of a graph."""
+def ask(graph: Graph, node: Node, found: tuple[Follow, ...] = ()) -> Asked:
+    """What a machine needs to know of a node of a graph. found: the dims that follow others in its section."""
     kind = kind_of(node)
     tensors = [graph.tensor_named[name] for name in node.reads]
     out = graph.tensor_named[node.writes]
@@ -117,12 +133,13 @@ def ask(graph: Graph, node: Node) -> Asked:
         moves="moves" in kind.TRAITS,
         indexes="indexes" in kind.TRAITS,
         copies="updates" in kind.TRAITS and not out.shares,
-        tiled=tiled_dims(graph, node),
+        tiled=leaders(found, tiled_dims(graph, node)),
         accumulated=accumulated_dims(graph, node),
         carried=carried_dims(node),
-        dims=node_dims(graph, node),
+        dims=_with_leaders(found, node_dims(graph, node)),
         over=out.shares,
         states=tuple(_states(tensors)),
+        follows=found,
     )
     return _contraction(asked) if "contracts" in kind.TRAITS else asked
 
@@ -130,8 +147,8 @@ def ask(graph: Graph, node: Node) -> Asked:
 def ask_all(graph: Graph, nodes: Iterable[Node]) -> dict[str, Asked]:
     """What a machine needs to know of nodes that are in one section, by name."""
     together = tuple(nodes)
-    found = lookups_among(graph, together)
-    return {node.name: _looking_up(ask(graph, node), found.get(node.name)) for node in together}
+    lookups, found = lookups_among(graph, together), follows(graph, together)
+    return {node.name: _looking_up(ask(graph, node, found), lookups.get(node.name)) for node in together}
 
 
 def _looking_up(asked: Asked, lookup: Lookup | None) -> Asked:
@@ -140,6 +157,11 @@ def _looking_up(asked: Asked, lookup: Lookup | None) -> Asked:
         return asked
     grouped, rows, columns = (without(dims, lookup.index) for dims in (asked.grouped, asked.rows, asked.columns))
     return replace(asked, lookup=lookup, grouped=grouped, rows=rows, columns=columns)
+
+
+def _with_leaders(found: Sequence[Follow], dims: tuple[str, ...]) -> tuple[str, ...]:
+    """The dims, and those that they follow, nearest first."""
+    return union(dims, *(chain_of(found, dim) for dim in dims))
 
 
 def _states(tensors: Sequence[Tensor]) -> Iterator[tuple[int, str]]:

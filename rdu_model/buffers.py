@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from patterns.follow import FIRST
 from rdu_model.collective import exchange
 from rdu_model.flow import Flow, Link
 from rdu_model.homes import first_memory
@@ -64,8 +65,12 @@ def group(flow: Flow, name: str, pcus: int, machine: Machine) -> Group:
 
 
 def slot_bytes(flow: Flow, link: Link) -> int:
-    """Bytes that a link's source writes in one step of the pipes that it shares with the readers."""
+    """Bytes that a link's source writes in one step of the pipes that it shares with the readers.
+
+    Of a window's operand the first step is the greatest: later ones still have the elements that windows share.
+    """
     sizes = flow.sizes_at(link.source, link.level)
+    sizes |= dict.fromkeys((FIRST + dim for dim in flow.ends), 1)
     if isinstance(flow.leaves[link.source].leaf, Load):
         return flow.load_bytes(link.source, sizes)
     return flow.asked[link.source].touched(sizes)[1]

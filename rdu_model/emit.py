@@ -14,7 +14,7 @@ from patterns.pipeline.program import Barrier, Channel, Program, Role
 from patterns.pipeline.script import Acquire, Arrive, Await, Commit, Fill, Loop, Op, Release, Start, Wait
 from rdu_model.flow import Flow, Link
 from rdu_model.lanes import WAY, arrival_cycles, memory_for, units
-from rdu_model.pipe import ITERATION, Carry, Leaf, Load, Pipe, Placed, Reorder, Spill, placed
+from rdu_model.pipe import ITERATION, Carry, Leaf, Load, Pipe, Placed, Reorder, Spill, placed, steps_in
 from rdu_model.section import Section
 from rdu_model.work import leaf_ops, stream
 
@@ -94,13 +94,10 @@ class _Writer:
     def _steps(self, pipe: Pipe, level: int, sizes: Sizes) -> tuple[Op, ...]:
         if pipe.dim == ITERATION and any(_is_once(leaf) for leaf in (self.found.leaf, *self._sources())):
             return self._iterations(level, sizes)
-        full, rest = divmod(sizes[pipe.dim], pipe.extent)
         ops: list[Op] = []
-        if full:
-            body = self.script(level + 1, {**sizes, pipe.dim: pipe.extent})
-            ops += body if full == 1 else (Loop(full, body, pipe.dim),)
-        if rest:
-            ops += self.script(level + 1, {**sizes, pipe.dim: rest})
+        for count, cut in steps_in(pipe, sizes, self.section.flow.ends):
+            body = self.script(level + 1, cut)
+            ops += body if count == 1 else (Loop(count, body, pipe.dim),)
         # What is loaded in the first iteration only cannot be waited for in the others.
         if pipe.drain and not _is_once(self.found.leaf):
             inside = [found for found in placed(pipe.body) if not isinstance(found.leaf, Reorder)]

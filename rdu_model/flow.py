@@ -53,6 +53,11 @@ class Flow:
         """Extents of all dims in one full step of the pipes around a leaf, or of the outer `level` of them."""
         return cut_sizes(self.metapipe.sizes, self.leaves[name].path[:level])
 
+    @cached_property
+    def ends(self) -> frozenset[str]:
+        """Dims that others follow: the first and the last step along them differ from those between."""
+        return frozenset(follow.leader for asked in self.asked.values() for follow in asked.follows)
+
     def phase_of(self, name: str) -> str:
         """The loop of the section in which a leaf works: loops beside one another work one after the other."""
         path = [pipe for pipe in self.leaves[name].path if pipe.dim != ITERATION]

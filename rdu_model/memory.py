@@ -63,7 +63,7 @@ def _load(section: Section, found: Placed, number: int, calls: int) -> Transfer:
     assert isinstance(found.leaf, Load)
     tensor = found.leaf.tensor
     path = tuple(pipe for pipe in found.path if not (found.leaf.once and pipe.dim == ITERATION))
-    moved = over_steps(path, sizes, lambda cut: flow.load_bytes(found.name, cut)) * calls
+    moved = over_steps(path, sizes, lambda cut: flow.load_bytes(found.name, cut), flow.ends) * calls
     executions = trips(tuple(pipe for pipe in path if pipe.dim == ITERATION), sizes) * calls
     once = min(moved, flow.load_bytes(found.name, sizes) * executions)
     own = {dim for reader, read in flow.streams[found.name] for dim in flow.asked[reader].cutting(read)}
@@ -74,7 +74,7 @@ def _load(section: Section, found: Placed, number: int, calls: int) -> Transfer:
 def _store(section: Section, leaf: Store, found: Placed, number: int, calls: int) -> Transfer:
     flow = section.flow
     asked, sizes = flow.asked[leaf.source], flow.metapipe.sizes
-    moved = over_steps(found.path, sizes, lambda cut: asked.touched(cut)[1]) * calls
+    moved = over_steps(found.path, sizes, lambda cut: asked.touched(cut)[1], flow.ends) * calls
     return _transfer(section, number, calls, leaf.tensor, True, moved, moved)
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from patterns.axes import union
+from patterns.follow import leaders
 from rdu_model.ask import Asked, relation
 
 # Loops inside loops: tokens, then heads or columns, then what those contract. More add nothing but search.
@@ -86,7 +87,7 @@ class _Nesting:
     def _heaviest(self, nodes: tuple[Asked, ...], used: frozenset[str], free: float) -> Run | None:
         best, most = None, self.least
         for dim in union(*(asked.dims for asked in nodes)):
-            if dim not in used and self.sizes[dim] > 1:
+            if self.sizes[dim] > 1 and not used.intersection(self._bound(nodes, dim)):
                 for run in runs(nodes, dim, used):
                     found = sum(
                         self.weight[asked.node.name] * (1 if relation(asked, dim) == "reduced" else free)
@@ -97,6 +98,12 @@ class _Nesting:
                     if self._weight(run.after) <= most:
                         break  # nothing that is left is heavier
         return best
+
+    def _bound(self, nodes: tuple[Asked, ...], dim: str) -> frozenset[str]:
+        """The dim, those that follow it and those that it follows: one loop cuts them all."""
+        found = nodes[0].follows
+        own = leaders(found, frozenset({dim}))
+        return own.union(follow.dim for follow in found if dim in leaders(found, frozenset({follow.dim})))
 
     def _weight(self, nodes: tuple[Asked, ...]) -> float:
         return sum([self.weight[asked.node.name] for asked in nodes])

@@ -6,11 +6,12 @@ out of its tensors: dims of the pipes around it are cut, all others are whole.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import singledispatch
 from math import prod
 
+from patterns.follow import FIRST, LAST
 from patterns.graph import Block, Graph
 
 # The dim of the outermost pipe of a looped block: its executions. Weights and states of the block have it.
@@ -204,14 +205,34 @@ def trips(path: tuple[Pipe, ...], sizes: Mapping[str, int]) -> int:
     return over_steps(path, sizes, lambda cut: 1)
 
 
-def over_steps(path: tuple[Pipe, ...], sizes: Mapping[str, int], amount: Callable[[Mapping[str, int]], int]) -> int:
-    """The sum of an amount over all steps of the pipes, the last, smaller ones included."""
+def over_steps(
+    path: tuple[Pipe, ...],
+    sizes: Mapping[str, int],
+    amount: Callable[[Mapping[str, int]], int],
+    ends: Collection[str] = (),
+) -> int:
+    """The sum of an amount over all steps of the pipes, the last, smaller ones included. ends: see steps_in."""
     if not path:
         return amount(sizes)
-    pipe, inner = path[0], path[1:]
+    return sum(count * over_steps(path[1:], cut, amount, ends) for count, cut in steps_in(path[0], sizes, ends))
+
+
+def steps_in(pipe: Pipe, sizes: Mapping[str, int], ends: Collection[str] = ()) -> Iterator[tuple[int, dict[str, int]]]:
+    """The steps of a pipe in order: so many with these extents.
+
+    ends: dims that others follow, so that the first and the last step along them differ from those between.
+    """
     full, rest = divmod(sizes[pipe.dim], pipe.extent)
-    found = full * over_steps(inner, {**sizes, pipe.dim: pipe.extent}, amount) if full else 0
-    return found + (over_steps(inner, {**sizes, pipe.dim: rest}, amount) if rest else 0)
+    found = [(full, pipe.extent), (1, rest)] if rest else [(full, pipe.extent)]
+    found = [(count, extent) for count, extent in found if count]
+    if pipe.dim not in ends or (full + bool(rest)) == 1:
+        yield from ((count, {**sizes, pipe.dim: extent}) for count, extent in found)
+        return
+    last = found[-1][1]
+    yield 1, {**sizes, pipe.dim: pipe.extent, FIRST + pipe.dim: 1}
+    if full + bool(rest) > 2:
+        yield full + bool(rest) - 2, {**sizes, pipe.dim: pipe.extent}
+    yield 1, {**sizes, pipe.dim: last, LAST + pipe.dim: 1}
 
 
 @singledispatch

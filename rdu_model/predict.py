@@ -69,6 +69,11 @@ def predict(of: Sketch, tiles: Tiles, room_bytes: int) -> float:
     return time * (1 + 10 * over / max(1, room_bytes))
 
 
+def streamed_bytes(of: Sketch, tiles: Tiles) -> int:
+    """Bytes that a section's streams bring in one execution with these tiles, as often as its loops read them again."""
+    return sum(flow.slot_bytes * trips(of, flow.inflow.around, tiles) for flow in _flowing(of, of.loops(tiles), tiles))
+
+
 def _flowing(of: Sketch, loops: Loops, tiles: Tiles) -> tuple[Flowing, ...]:
     found: list[tuple[Inflow, Stream]] = []
     for inflow in loops.inflows:

@@ -35,6 +35,7 @@ class Grid:
 
 def grid(asked: Asked, sizes: Mapping[str, int], machine: Machine) -> Grid:
     """The blocks of one execution with these extents."""
+    sizes = asked.extents(sizes)
     if asked.unit_class == "matrix":
         grouped, rows, columns = (points(dims, sizes) for dims in (asked.grouped, asked.rows, asked.columns))
         if asked.lookup:

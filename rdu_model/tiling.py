@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from patterns.addressed import is_address
 from patterns.graph import Block
 from patterns.plan import Nest as PlanNest
 from patterns.plan import Tile, Tiling
@@ -16,7 +17,7 @@ from rdu_model.loops import Run, all_nests
 from rdu_model.machine import Machine, macs_per_pcu, usable_pcus
 from rdu_model.nests import STYLES, nest
 from rdu_model.pipe import ITERATION, Item, Pipe, nodes_of
-from rdu_model.predict import predict
+from rdu_model.predict import predict, streamed_bytes
 from rdu_model.sketch import Sketch, sketch
 
 # How often the tiles of all loops are chosen again, given those of the others.
@@ -29,6 +30,9 @@ NEIGHBOURS = 2
 # Smaller tiles must be worth their steps: of all within this part of the least predicted time, and a step more, the
 # greatest is taken.
 NEARLY = 0.0005
+# A loop whose every step brings what the one before has let go is left out where that takes at most this much longer,
+# and at least this many times fewer bytes are brought.
+MUCH_LESS, LITTLE_LONGER = 2, 0.01
 
 
 def shapes_of(block: Block, nodes: Sequence[Asked], machine: Machine, run: Run) -> list[Sketch]:
@@ -36,6 +40,9 @@ def shapes_of(block: Block, nodes: Sequence[Asked], machine: Machine, run: Run) 
     sizes = nodes[0].graph.sizes
     by_name = {asked.node.name: asked for asked in nodes}
     weight = {name: _weight(asked, sizes, machine) for name, asked in by_name.items()}
+    if any(asked.unit_class != "memory" for asked in nodes):
+        # What is only another address of a buffer takes no time beside those that read it.
+        weight |= dict.fromkeys((asked.node.name for asked in nodes if is_address(asked.node)), 0)
     # Of very many nodes one way: each takes long.
     styles = STYLES if len(nodes) <= MANY_NODES else STYLES[:1]
     shapes = dict.fromkeys(nest(nodes, sizes, weight, style) for style in styles)
@@ -79,6 +86,22 @@ def choose_tiles(of: Sketch, room_bytes: int) -> dict[int, int]:
             times = {extent: predict(of, {**tiles, loop.key: extent}, room_bytes) for extent in extents}
             enough = min(times.values()) * (1 + NEARLY) + of.machine.step_cycles
             tiles[loop.key] = next(extent for extent, time in times.items() if time <= enough)
+    return _read_once(of, tiles, room_bytes)
+
+
+def _read_once(of: Sketch, tiles: dict[int, int], room_bytes: int) -> dict[int, int]:
+    """Without inner loops that only bring the same bytes again and again, where whole tiles are nearly as fast.
+
+    That is where steps over windows are short, so that many of them would each bring all weights.
+    """
+    if not any(asked.follows for asked in of.nodes.values()):
+        return tiles
+    enough = predict(of, tiles, room_bytes) * (1 + LITTLE_LONGER)
+    for loop in reversed(all_nests(of.shape)):
+        whole = {**tiles, loop.key: of.sizes[loop.dim]}
+        less = whole != tiles and streamed_bytes(of, tiles) >= MUCH_LESS * streamed_bytes(of, whole)
+        if less and predict(of, whole, room_bytes) <= enough:
+            tiles = whole
     return tiles
 
 

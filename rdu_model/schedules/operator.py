@@ -2,12 +2,14 @@
 
 What contracts, looks up or writes rows, or sums over sockets is an operator by itself. Of the others, those that hand
 a tensor on are one operator (a norm, a softmax, a rotary position), as long as none of the former lies between them.
+What only addresses the operand of an operator (windows and pads of a convolution) is how its PMUs are read.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from patterns.addressed import is_address
 from patterns.graph import Block, Graph, Node
 from patterns.kind import Trait, has
 from patterns.order import waits_for
@@ -45,6 +47,10 @@ def operators(graph: Graph, block: Block) -> Iterator[tuple[str, ...]]:
             if depth[one.name] == depth[node.name] and not stands_alone(one):
                 old, new = operator[one.name], operator[node.name]
                 operator.update({name: new for name, of in operator.items() if of == old})
+    for node in reversed(block.nodes):
+        readers = {operator[name] for name in graph.readers(node.writes) if name in operator}
+        if is_address(node) and len(readers) == 1:
+            operator[node.name] = readers.pop()
     members: dict[str, list[str]] = {}
     for node in block.nodes:
         members.setdefault(operator[node.name], []).append(node.name)

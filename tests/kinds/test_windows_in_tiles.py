@@ -55,7 +55,7 @@ WHOLE = "taps made shaped padded pools y"
 
 @settings(max_examples=25, deadline=None)
 @given(
-    n=st.integers(6, 11),
+    n=st.integers(8, 12),
     k=st.integers(1, 3),
     stride=st.integers(1, 4),
     dilation=st.integers(1, 2),
