@@ -18,7 +18,7 @@ from patterns.evaluate import evaluate, random_arrays
 from patterns.execute import execute
 from patterns.graph import Graph
 from patterns.library import workload
-from patterns.plan import Call, Plan, Tiling
+from patterns.plan import Call, Plan, Tile, Tiling
 from patterns.reduced import reduced
 from patterns.rescaled import rescaled
 from patterns.room import held_bytes
@@ -97,8 +97,9 @@ class Checked:
 
     ways: all that come to this mapping, the first of which was run. calls: of one run at the real extents. loops,
     ragged: loops over tiles when it was run, and those whose last tile had less to do. splits: (dim, parts) at the real
-    extents. difference: in float64. rounded: where numbers are rounded to their types as the machine does, sums being
-    fp32; places (indices) are left out of it. fault: what the plan does not compute ('' if it computes all).
+    extents, and online: steps in which sums are rescaled. difference: in float64. rounded: where numbers are rounded to
+    their types as the machine does, sums being fp32; places (indices) are left out of it. fault: what the plan does not
+    compute ('' if it computes all).
     """
 
     ways: tuple[Way, ...]
@@ -106,6 +107,7 @@ class Checked:
     loops: int
     ragged: int
     splits: tuple[tuple[str, int], ...]
+    online: tuple[Tile, ...]
     difference: Difference
     rounded: Difference
     fault: str = ""
@@ -251,8 +253,9 @@ def _check(same: Sequence[Made], reference: Reference) -> Checked:
     counted = [one for call in made.calls for one in ragged_loops(call, made.graph)]
     splits = tuple(dict.fromkeys(split for call in plan.calls for split in call.tiling.splits))
     ways = tuple(one.way for one in same)
-    nothing = Difference(0.0)
-    found = Checked(ways, sum(c.count for c in plan.calls), len(counted), sum(counted), splits, nothing, nothing)
+    online = tuple(dict.fromkeys(tile for call in plan.calls for tile in call.tiling.online))
+    count, nothing = sum(call.count for call in plan.calls), Difference(0.0)
+    found = Checked(ways, count, len(counted), sum(counted), splits, online, nothing, nothing)
     if same[0].fault:
         return replace(found, fault=same[0].fault)
     try:
@@ -269,7 +272,7 @@ def ragged_loops(call: Call, graph: Graph) -> Iterator[bool]:
     parts = dict(call.tiling.splits)
 
     def loops(tiling: Tiling) -> Iterator[bool]:
-        for tile in tiling.loops:
+        for tile in (*tiling.loops, *tiling.online):
             size = graph.sizes[tile.dim]
             yield bool(size % tile.extent or -(-size // parts.get(tile.dim, 1)) % tile.extent)
         for nest in tiling.nests:

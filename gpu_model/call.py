@@ -89,8 +89,8 @@ def combine_call(name: str, block: Block, of: Call, combine: Combine) -> Call:
 def tiling_of(cuts: Sequence[Cut], online: Sequence[str]) -> Tiling:
     """The loops of a kernel: over free dims, then over reduced ones; a nest for each space where there are several.
 
-    Steps over online dims are within a part: a part is computed as if it were all there is. The rows that lookups find
-    are no loop: which they are is known when it runs.
+    Steps over online dims are inside all others. The rows that lookups find are no loop: which they are is known when
+    it runs.
     """
     if len(cuts) > 1:
         return Tiling(
@@ -98,9 +98,10 @@ def tiling_of(cuts: Sequence[Cut], online: Sequence[str]) -> Tiling:
         )
     cut = cuts[0]
     steps = tuple(step for step in cut.steps if step.dim not in online)
+    rescaled = tuple(step for step in cut.steps if step.dim in online)
     splits = tuple((step.dim, cut.parts) for step in cut.steps) if cut.parts > 1 and not cut.meets else ()
     loops = tuple(loop for loop in cut.loops if loop.dim not in (FOUND, EACH))
-    return Tiling((*loops, *steps), splits)
+    return Tiling((*loops, *steps), splits, online=rescaled)
 
 
 def _program(name: str, work: Work, schedule: str, choice: Choice, machine: Machine) -> Program:

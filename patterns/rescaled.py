@@ -87,12 +87,13 @@ def _tiling(call: Call, full: Mapping[str, int], small: Mapping[str, int]) -> Ti
     own = {dim: -(-small[dim] // dict(splits).get(dim, 1)) for dim in lengths}
     sizes = {(dim, extent): size for dim in lengths for extent, size in _lengths(lengths[dim], own[dim], small[dim])}
 
+    def shorter(tile: Tile) -> Tile:
+        whole = 1 if tile.extent == 1 else small[tile.dim]
+        return Tile(tile.dim, sizes.get((tile.dim, tile.extent), whole))
+
     def scaled(tiling: Tiling, splits: tuple[tuple[str, int], ...]) -> Tiling:
-        loops = tuple(
-            Tile(t.dim, sizes.get((t.dim, t.extent), 1 if t.extent == 1 else small[t.dim])) for t in tiling.loops
-        )
         nests = tuple(Nest(nest.nodes, scaled(nest.tiling, nest.tiling.splits)) for nest in tiling.nests)
-        return Tiling(loops, splits, nests)
+        return Tiling(tuple(map(shorter, tiling.loops)), splits, nests, tuple(map(shorter, tiling.online)))
 
     return scaled(call.tiling, splits)
 
@@ -100,6 +101,7 @@ def _tiling(call: Call, full: Mapping[str, int], small: Mapping[str, int]) -> Ti
 def _tiles(tiling: Tiling) -> Iterator[Tile]:
     """Every loop of a tiling and of its nests."""
     yield from tiling.loops
+    yield from tiling.online
     for nest in tiling.nests:
         yield from _tiles(nest.tiling)
 

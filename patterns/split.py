@@ -1,8 +1,12 @@
-"""A call on numbers that splits a dim into parts, and the call that merges them. A call without splits is one part."""
+"""A call on numbers that splits a dim into parts, and the call that merges them. A call without splits is one part.
+
+A part may go through its own in steps (an online softmax): each is computed as if it were all there is, and what was
+added up so far is rescaled and added to it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from patterns.graph import Graph, Node
@@ -38,12 +42,10 @@ def run_split(
     kept: the type that each result is rounded to. What is to be merged is not, before it is.
     """
     plan = schedule(graph, nodes, tiling, kept)
-    if not tiling.splits:
+    if not tiling.splits and not tiling.online:
         local = _run_part(graph, plan, nodes, read, {}, Local())
         return Unmerged({name: local.arrays[name] for name in visible})
-    if len(tiling.splits) > 1:
-        raise PlanError(f"one dim of a call is split, not {[dim for dim, _ in tiling.splits]}")
-    dim, count = tiling.splits[0]
+    dim, count, step = _cut(graph, tiling)
     try:
         found = partials(graph, nodes, dim)
     except MergeError as error:
@@ -51,10 +53,57 @@ def run_split(
     plan = replace(plan, kept={name: _kept_in_part(dtype, found[name]) for name, dtype in kept.items()})
     ranges = part_ranges(dim, graph.sizes[dim], count)
     split = tuple(node for node in nodes if found[node.writes] != WHOLE)
-    parts = [_run_part(graph, plan, nodes, read, ranges[0], Local())]
-    for part in ranges[1:]:
-        parts.append(_run_part(graph, plan, split, read, part, _whole_of(parts[0], found)))
-    return replace(_sorted_out(graph, split, visible, found, ranges, parts), kept=kept)
+    parts: list[Local] = []
+    for part in ranges:
+        blocks = block_ranges(dim, part, step)
+        local = Local() if not parts else _whole_of(parts[0], found)
+        running = _run_part(graph, plan, split if parts else nodes, read, blocks[0], local)
+        for block in blocks[1:]:
+            added = _run_part(graph, plan, split, read, block, _whole_of(running, found))
+            running = _rescaled(graph, split, found, running, added, block)
+        parts.append(running)
+    sorted_out = _sorted_out(graph, split, visible, found, ranges, parts)
+    return replace(sorted_out, kept=kept) if tiling.splits else _finished(sorted_out, kept)
+
+
+def _cut(graph: Graph, tiling: Tiling) -> tuple[str, int, int]:
+    """The dim that is cut, into how many parts, and the step in which each goes through its own. Raises PlanError."""
+    dims = list(dict.fromkeys([*(dim for dim, _ in tiling.splits), *(tile.dim for tile in tiling.online)]))
+    if len(dims) > 1 or len(tiling.splits) > 1 or len(tiling.online) > 1:
+        raise PlanError(f"one dim of a call is split, not {dims}")
+    count = tiling.splits[0][1] if tiling.splits else 1
+    return dims[0], count, tiling.online[0].extent if tiling.online else graph.sizes[dims[0]]
+
+
+def block_ranges(dim: str, part: Ranges, step: int) -> list[Ranges]:
+    """The steps of an online reduction through a part; the last takes what is left."""
+    begin, end = part[dim]
+    if step < 1:
+        raise PlanError(f"a loop over {dim!r} has tiles of {step}")
+    return [{dim: (start, min(start + step, end))} for start in range(begin, end, step)]
+
+
+def _rescaled(
+    graph: Graph, split: tuple[Node, ...], found: Mapping[str, Partial], running: Local, added: Local, block: Ranges
+) -> Local:
+    """What was added up so far together with one step more."""
+    _join(graph, [node for node in split if found[node.writes].state == "sliced"], running, added, block)
+    names = [node.writes for node in split if found[node.writes].state in ("extreme", "weighted")]
+    return Local({**running.arrays, **_together(graph, found, names, (running, added))}, running.written)
+
+
+def _together(
+    graph: Graph, found: Mapping[str, Partial], names: Sequence[str], parts: Sequence[Local]
+) -> dict[str, PerMember]:
+    members = len(next(iter(parts[0].arrays.values())))
+    views = [[{n: a[m] for n, a in local.arrays.items()} for local in parts] for m in range(members)]
+    return {name: [merged(graph, found, name, own) for own in views] for name in names}
+
+
+def _finished(made: Unmerged, kept: Mapping[str, str]) -> Unmerged:
+    """What one part alone made, complete."""
+    last = {name: all_rounded(made.parts[0].arrays[name], kept.get(name)) for name in made.incomplete}
+    return Unmerged({**made.complete, **last})
 
 
 def _kept_in_part(dtype: str, partial: Partial) -> str:
@@ -103,7 +152,8 @@ def _sorted_out(
         if node.writes not in visible:
             continue
         if state == "sliced":
-            _join(graph, node, ranges, parts)
+            for part, local in zip(ranges[1:], parts[1:], strict=True):
+                _join(graph, (node,), parts[0], local, part)
         elif state in ("extreme", "weighted"):
             del complete[node.writes]
             incomplete.append(node.writes)
@@ -112,17 +162,15 @@ def _sorted_out(
     return Unmerged(complete, tuple(incomplete), found, tuple(parts))
 
 
-def _join(graph: Graph, node: Node, ranges: list[Ranges], parts: list[Local]) -> None:
-    """Put every part's own elements into the first part's array."""
-    for part, local in zip(ranges[1:], parts[1:], strict=True):
-        tile = slices(graph, node, node.writes, None, part)
-        for whole, own in zip(parts[0].arrays[node.writes], local.arrays[node.writes], strict=True):
-            whole[tile] = own[tile]
+def _join(graph: Graph, nodes: Sequence[Node], whole: Local, part: Local, ranges: Ranges) -> None:
+    """Put the elements of a part that are its own into the arrays of the whole."""
+    for node in nodes:
+        tile = slices(graph, node, node.writes, None, ranges)
+        for array, own in zip(whole.arrays[node.writes], part.arrays[node.writes], strict=True):
+            array[tile] = own[tile]
 
 
 def combined(graph: Graph, unmerged: Unmerged) -> dict[str, PerMember]:
     """The incomplete tensors of a call, merged, for each member."""
-    members = len(next(iter(unmerged.parts[0].arrays.values())))
-    views = [[{n: a[m] for n, a in local.arrays.items()} for local in unmerged.parts] for m in range(members)]
-    together = {name: [merged(graph, unmerged.found, name, parts) for parts in views] for name in unmerged.incomplete}
+    together = _together(graph, unmerged.found, unmerged.incomplete, unmerged.parts)
     return {name: all_rounded(arrays, unmerged.kept.get(name)) for name, arrays in together.items()}

@@ -18,7 +18,7 @@ COLUMNS = (
     Column("schedule", right=False),
     Column("calls"),
     Column("ragged\nloops"),
-    Column("split", right=False),
+    Column("merged parts", right=False),
     Column("largest\nerror"),
     Column("where", right=False),
     Column("error\nrounded"),
@@ -26,7 +26,8 @@ COLUMNS = (
 READING = (
     "calls: of one run at the real extents; the run on numbers has the same calls a block.\n"
     "ragged loops: those over tiles in all calls whose last tile has less to do, of how many.\n"
-    "split: dims whose parts are computed apart and merged (split-K, split-KV), at the real extents.\n"
+    "merged parts: at the real extents, dims in so many parts that another call merges (context / 16: split-KV), and "
+    "in steps of which each rescales what was added up before (context by 64: online softmax).\n"
     "largest error: |found - float64 reference| by the largest number in the tensor and in what it is computed from; "
     "where: in which element.\n"
     "error rounded: the same where the machine rounds what it stores, and what its matrix units read, to its type; "
@@ -68,7 +69,7 @@ def title(result: Verification) -> str:
 def row(one: Checked, allowed: Allowed) -> tuple[str, ...]:
     """The cells of one mapping."""
     way = one.ways[0]
-    splits = dict.fromkeys(f"{dim} / {parts}" for dim, parts in one.splits)
+    parts = [*(f"{dim} / {count}" for dim, count in one.splits), *(f"{t.dim} by {t.extent}" for t in one.online)]
     difference = one.difference
     where = f"{difference.tensor}[{','.join(map(str, difference.index))}]" if difference.error else ""
     return (
@@ -77,7 +78,7 @@ def row(one: Checked, allowed: Allowed) -> tuple[str, ...]:
         schedule_text(one.ways),
         f"{one.calls:,}",
         f"{one.ragged} of {one.loops}",
-        " ".join(splits),
+        ", ".join(parts),
         ("WRONG " if one.is_wrong(allowed) else "") + ("-" if one.fault else f"{difference.error:.1e}"),
         "" if one.fault else where,
         "-" if one.fault else f"{one.rounded.error:.1e}",
@@ -185,6 +186,7 @@ def checked_record(one: Checked, allowed: Allowed) -> dict[str, object]:
         "loops": one.loops,
         "ragged_loops": one.ragged,
         "splits": [{"dim": dim, "parts": parts} for dim, parts in one.splits],
+        "online": [{"dim": tile.dim, "step": tile.extent} for tile in one.online],
         "error": None if one.fault else finite(d.error),
         "tensor": d.tensor,
         "index": list(d.index),
