@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import ModuleType
 
 import numpy
 import pytest
 
+import gpu_model
+import rdu_model
 from patterns.compose import Budget, Opened
 from patterns.count import compulsory, graph_demand, parameters
 from patterns.errors import SpecError, UnknownName
 from patterns.evaluate import evaluate, random_arrays
+from patterns.execute import execute
 from patterns.graph import Graph
 from patterns.library import workload
 from patterns.read import graph_in, parse_graph, read_graph
@@ -197,3 +201,14 @@ def test_speculative_decoding_is_one_draft_model_and_one_that_checks(members: in
     assert graph_demand(graph).matrix_flops == flops
     small = {"draft_1_layers": 1, "verify_layers": 1, "context": 32}
     assert parse_graph(write_graph(workload("speculative_decoding", overrides=small))).blocks
+
+
+@pytest.mark.parametrize(
+    ("model", "machine", "how"), [(gpu_model, "h100_sxm", "library"), (rdu_model, "sn40l", "looped")]
+)
+def test_both_machines_compute_it_too(two: Graph, model: ModuleType, machine: str, how: str) -> None:
+    arrays = random_arrays(two, seed=2)
+    mode = {"policy" if model is gpu_model else "mode": how}
+    found = execute(model.lower(two, model.load_machine(machine, {}), **mode), arrays)
+    for name, due in evaluate(two, arrays).items():
+        numpy.testing.assert_allclose(found[name], due, rtol=1e-9)
