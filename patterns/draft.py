@@ -187,6 +187,9 @@ class Draft:
             for tensor in _declared(data).values():
                 if tensor["dtype"] == WRITTEN_DTYPE:
                     tensor["dtype"] = dtype
+            for node in _nodes(data).values():
+                if node.get("dtype") == WRITTEN_DTYPE:
+                    node["dtype"] = dtype
 
         return self.changed(change)
 

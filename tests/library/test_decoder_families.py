@@ -83,6 +83,13 @@ def with_latent_attention(c: Config) -> int:
     return total(c, layer) + dense * mlp(c) + (c["num_hidden_layers"] - dense) * routed
 
 
+def recurrent(c: Config) -> int:
+    """Mamba: two projections, a convolution with its bias, steps and states, a norm; the head is the table."""
+    hidden, inner, state, rank = c["hidden_size"], c["intermediate_size"], c["state_size"], c["time_step_rank"]
+    mixer = inner * (c["conv_kernel"] + 1) + inner * (rank + 2 * state) + rank * inner + inner + inner * state + inner
+    return total(c, 3 * hidden * inner + mixer + hidden)
+
+
 PUBLISHED: dict[str, tuple[int, Callable[[Config], int]]] = {
     "mistral-7b": (7_241_732_096, plain),
     "qwen2.5-7b": (7_615_616_512, with_biases),
@@ -93,6 +100,7 @@ PUBLISHED: dict[str, tuple[int, Callable[[Config], int]]] = {
     "mixtral-8x7b": (46_702_792_704, with_experts),
     "qwen3-30b-a3b": (30_532_122_624, with_narrow_experts),
     "deepseek-v3": (671_026_419_200, with_latent_attention),
+    "mamba-130m": (129_135_360, recurrent),
 }
 
 
@@ -232,6 +240,8 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("DeepseekV3ForCausalLM", {**LATENT, "n_group": 3}, "n_group: 3 groups do not divide 8 experts"),
     ("DeepseekV3ForCausalLM", {**LATENT, "topk_group": 5}, "topk_group: 5 of 4 groups of 2 experts are chosen"),
     ("DeepseekV3ForCausalLM", {**LATENT, "first_k_dense_replace": 4}, "first_k_dense_replace: no layer has experts"),
+    ("MambaForCausalLM", {}, "intermediate_size: 96 is not expand x hidden_size, which is 128"),
+    ("MambaForCausalLM", {"intermediate_size": None, "use_bias": True}, "use_bias: not supported here"),
     ("Phi3ForCausalLM", {"partial_rotary_factor": 1.5}, "24 of 16 dims of a head cannot be turned"),
     ("MptForCausalLM", {}, "architecture MptForCausalLM is not supported; supported: Deepseek"),
 ]
@@ -259,6 +269,7 @@ CHANGES: dict[str, dict[str, Any]] = {
     "MixtralForCausalLM": {"num_local_experts": 4, "num_experts_per_tok": 2},
     "Qwen2MoeForCausalLM": {**EXPERTS, "shared_expert_intermediate_size": 32},
     "Qwen3MoeForCausalLM": {**EXPERTS, "norm_topk_prob": True},
+    "MambaForCausalLM": {"intermediate_size": None, "tie_word_embeddings": False},
     "DeepseekV2ForCausalLM": LATENT,
     "DeepseekV3ForCausalLM": {**LATENT, "q_lora_rank": 24, "first_k_dense_replace": 1},
 }
