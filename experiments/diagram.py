@@ -90,7 +90,8 @@ class Diagram:
     def looks(self) -> tuple[Look, ...]:
         """The looks that are used, in the order of their definition."""
         used = {box.look for box in self.boxes}
-        return tuple(look for look in (*BY_ROLE.values(), *BY_TRAIT.values(), OTHER) if look in used)
+        known = (*BY_ROLE.values(), *BY_TRAIT.values(), OTHER)
+        return (*(look for look in known if look in used), *sorted(used - set(known), key=lambda look: look.about))
 
 
 def boxes_in(items: tuple[Box | Frame, ...]) -> Iterator[Box]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, product
 
 from patterns.count import node_demand
 from patterns.dtypes import dtype_bits, is_integer
@@ -103,17 +103,21 @@ def sums_of_one(written: Written) -> Found:
 
 
 def outer_products(written: Written) -> Found:
-    """Elementwise functions of tensors that have no dim in common and that nothing else lines up."""
+    """Elementwise functions of tensors without a common dim, though they have dims of one size: one dim, two names?"""
+    sizes = written.graph.sizes
     for path, _, node in written.nodes():
         tensors = [written.graph.tensor_named[name] for name in node.reads]
-        widest = max((len(tensor.dims) for tensor in tensors), default=0)
         together = {dim for tensor in tensors for dim in tensor.dims}
-        if not has(node, "elementwise") or widest == len(together):
+        if not has(node, "elementwise") or any(len(tensor.dims) == len(together) for tensor in tensors):
             continue
         for left, right in combinations(tensors, 2):
-            if left.dims and right.dims and not set(left.dims).intersection(right.dims):
+            alike = [pair for pair in product(left.dims, right.dims) if sizes[pair[0]] == sizes[pair[1]] > 1]
+            if alike and not set(left.dims).intersection(right.dims):
                 what = f"{left.name} {listed(left.dims)} and {right.name} {listed(right.dims)} have no dim in common"
-                yield path, f"{what}: every element of one meets every element of the other"
+                yield (
+                    path,
+                    f"{what}: all elements meet; are {' and '.join(alike[0])}, both {sizes[alike[0][0]]}, one dim?",
+                )
                 break
 
 

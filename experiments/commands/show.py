@@ -57,6 +57,7 @@ DRAWINGS = "experiments.drawings"
     show_default=True,
     help="Tables, or a drawing: text for Graphviz or Mermaid, or a picture (needs the extra `graph`).",
 )
+@click.option("--outline", is_flag=True, help="Draw one box for each block, not for each node.")
 @click.option("-o", "--output", "file", type=click.Path(path_type=Path), help="Write the drawing to this file.")
 @click.pass_context
 def command(
@@ -74,12 +75,12 @@ def command(
     asked = [(option, values.pop(option)) for option in ("machine", "gpu", "rdu")]
     named = [(option, name) for option, name in asked if name is not None]
     drawing = values.pop("cycles"), values.pop("cells")
-    form, file = values.pop("form"), values.pop("file")
+    form, file, outline = values.pop("form"), values.pop("file"), values.pop("outline")
     if len(named) > 1:
         raise click.UsageError("one machine is shown at a time: give one of --machine, --gpu, --rdu")
     request = request_of(values)
-    if form == "text" and file is not None:
-        raise click.UsageError("-o writes a drawing: name a --format")
+    if form == "text" and (names := given(ctx, ("file", "outline"))):
+        raise click.UsageError(f"{', '.join(names)}: of a drawing; name a --format")
     if not named:
         need_no_plan(ctx)
     side = side_of(request, *named[0], mode or "", members) if named else None
@@ -87,7 +88,7 @@ def command(
         need_of_family(ctx, side.family, side.machine)
     if form != "text":
         need_graph_only(ctx)
-        show_drawing(form, drawing_of(request, side, members), file)
+        show_drawing(form, drawing_of(request, side, members, outline), file)
     elif side is None:
         show_page(graph_page(request, members))
     elif stage is None:
@@ -119,17 +120,20 @@ def need_graph_only(ctx: click.Context) -> None:
         raise click.UsageError(f"{', '.join(names)}: a drawing is of the whole graph, with all its calls")
 
 
-def drawing_of(request: Request, side: Side | None, members: int) -> Diagram:
-    """The graph as a drawing; on a machine, with its calls."""
+def drawing_of(request: Request, side: Side | None, members: int, outline: bool) -> Diagram:
+    """The graph as a drawing, of its blocks or of its nodes; on a machine, with its calls."""
     from experiments.compare import read_graph
     from experiments.diagram import diagram_of
+    from experiments.outline import outline_of
     from experiments.settings import settle
     from experiments.sides import load_machine, lower
 
     settings = settle(request, (side,) if side else ())
     graph = read_graph(request, members, settings)
     if side is None:
-        return diagram_of(graph)
+        return outline_of(graph) if outline else diagram_of(graph)
+    if outline:
+        raise click.UsageError("--outline is of a graph, whose calls it does not show: name no machine")
     machine = load_machine(side.family, side.machine, settings.of_machine(side.family))
     return diagram_of(graph, lower(side, graph, machine, side.modes[0]))
 

@@ -14,6 +14,7 @@ from click.testing import CliRunner, Result
 from experiments.cli import cli
 from experiments.diagram import BY_TRAIT, Box, Diagram, Frame, diagram_of
 from experiments.drawings import dot, mermaid
+from experiments.outline import outline_of
 from gpu_model import load_machine, lower
 from patterns.library import workload
 from patterns.read import parse_graph
@@ -96,7 +97,9 @@ def test_without_the_extra_a_picture_says_how_to_get_it(monkeypatch: pytest.Monk
     [
         (["--format", "dot", "--gpu", "unit", "--cycles", "3"], "--cycles: a drawing is of the whole graph"),
         (["--format", "dot", "--gpu", "unit", "softmax.e"], "a drawing is of the whole graph"),
-        (["-o", "x.svg"], "-o writes a drawing: name a --format"),
+        (["-o", "x.svg"], "-o: of a drawing; name a --format"),
+        (["--outline"], "--outline: of a drawing; name a --format"),
+        (["--outline", "--gpu", "unit", "--format", "dot"], "--outline is of a graph, whose calls it does not show"),
         (["--format", "png"], "'png' is not one of 'text', 'dot', 'mermaid', 'svg'"),
     ],
 )
@@ -126,3 +129,16 @@ def test_words_of_the_formats_are_names_like_others() -> None:
     text = mermaid.drawn(diagram_of(graph))
     assert text.count("\n  end\n") == 1
     assert 'b1["end<br/>map exp<br/>bf16 [end graph]"]' in text
+
+
+def test_an_outline_has_a_box_for_each_block() -> None:
+    diagram = outline_of(workload("speculative_decoding"))
+    blocks = [box.lines[0] for box in diagram.boxes if box.key.startswith("block ")]
+    assert len(blocks) == 16
+    assert blocks[1] == "draft_1_decoder x 16"
+    drawn = {(arrow.start, arrow.end, arrow.label) for arrow in diagram.arrows}
+    assert ("block draft_1_head", "block draft_2_embedding", "draft_1_next_token") in drawn
+    assert ("block join", "block verify_embedding", "candidates") in drawn
+    again = [arrow.start for arrow in diagram.arrows if arrow.again]
+    assert again == [f"block {name}_decoder" for name in ("draft_1", "draft_2", "draft_3", "draft_4", "verify")]
+    assert run("speculative_decoding", "--format", "mermaid", "--outline").stdout == mermaid.drawn(diagram)
