@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from gpu_model.machine import Machine
 from gpu_model.occupancy.limits import WARP, WARPGROUP, most_registers
@@ -36,7 +37,25 @@ def _short_of_smem(space: Space, machine: Machine) -> str:
         return ""
     whole = ", ".join(space.whole_dims) or "nothing"
     shared = f", shared by a cluster of {most} CTAs" if most > 1 else ""
-    return f"its smallest tile has {needed:,} bytes with {whole} whole{shared}, and shared memory holds {available:,}"
+    said = f"its smallest tile has {needed:,} bytes with {whole} whole{shared}, and shared memory holds {available:,}"
+    longest = _longest(space, most, available - machine.barrier_bytes)
+    return f"{said}; {longest}" if longest else said
+
+
+def _longest(space: Space, cluster: int, available: int) -> str:
+    """How long the longest dim that a tile has whole may be for it to fit, '' if no length would do."""
+    dim = max(space.whole_dims, key=lambda name: space.sizes[name], default="")
+    if not dim:
+        return ""
+    fits, too_long = 0, space.sizes[dim]
+    while too_long - fits > 1:
+        length = (fits + too_long) // 2
+        cut = replace(space, graph=replace(space.graph, extents=tuple({**space.sizes, dim: length}.items())))
+        if cut.least_bytes(cluster) <= available:
+            fits = length
+        else:
+            too_long = length
+    return f"{dim} of {fits:,} would fit" if fits else ""
 
 
 def _short_of_registers(space: Space, machine: Machine) -> str:

@@ -168,7 +168,7 @@ def test_a_row_that_does_not_fit_is_not_fused_with_its_sum() -> None:
     plan = lower(parse(WIDE.replace("COLUMNS", "131072")), alone)
     assert [call.nodes for call in plan.calls] == [("e", "s"), ("y",)]
     said = "its smallest tile has 524,288 bytes with columns whole, and shared memory holds 232,448"
-    assert reasons(plan, "e", "s", "y") == [said]
+    assert reasons(plan, "e", "s", "y") == [f"{said}; columns of 58,108 would fit"]
     # What shared memory holds beside a slot's barriers is one row of 58,108 values.
     assert len(lower(parse(WIDE.replace("COLUMNS", "58108")), alone).calls) == 1
     assert len(lower(parse(WIDE.replace("COLUMNS", "58109")), alone).calls) == 2
@@ -182,6 +182,41 @@ def test_a_row_that_a_cluster_holds_is_fused_with_its_sum() -> None:
     longer = lower(parse(WIDE.replace("COLUMNS", str(16 * 58108 + 1))), H100)
     assert len(longer.calls) == 2
     assert "whole, shared by a cluster of 16 CTAs, and shared memory" in reasons(longer, "e", "s", "y")[0]
+
+
+SOFTMAX_AND_PRODUCT = """
+name: softmax_and_product
+extents: {rows: 128, keys: 131072, width: 64}
+tensors:
+  x: {dims: [rows, width], dtype: fp32, role: input}
+  k: {dims: [keys, width], dtype: fp32, role: input}
+  v: {dims: [keys, width], dtype: fp32, role: input}
+  y: {dims: [rows, width], dtype: fp32, role: output}
+nodes:
+  s:       {kind: mm,     reads: [x, k], over: [width]}
+  top:     {kind: reduce, fn: max, reads: [s], over: [keys]}
+  shifted: {kind: zip,    fn: sub, reads: [s, top]}
+  e:       {kind: map,    fn: exp, reads: [shifted]}
+  total:   {kind: reduce, fn: sum, reads: [e], over: [keys]}
+  p:       {kind: zip,    fn: div, reads: [e, total]}
+  y:       {kind: mm,     reads: [p, v], over: [keys]}
+"""
+
+
+def test_a_softmax_joins_the_next_product_only_by_rescaling() -> None:
+    graph = parse(SOFTMAX_AND_PRODUCT)
+    # In parts that are rescaled, and the work of that is in the kernel: of a score itself there are 4 vector ops, since
+    # what is divided is the end of a row and not each of its scores.
+    call = lower(graph, H100).calls[0]
+    assert len(call.nodes) == 7
+    assert call.tiling.online[0].extent < 131072
+    assert dict(call.work)["vector_ops"] > 4 * 128 * 131072
+    # Without its first product there are no parts: a whole row, and its values, would have to be there.
+    rest = SOFTMAX_AND_PRODUCT.replace("  s:       {kind: mm,     reads: [x, k], over: [width]}\n", "")
+    rest = rest.replace("  k: {dims: [keys, width]", "  s: {dims: [rows, keys]")
+    plan = lower(parse(rest), H100, policy="auto")
+    assert plan.calls[0].nodes == ("top", "shifted", "e", "total", "p")
+    assert "with keys whole, and shared memory holds 232,448; keys of " in reasons(plan, "top", "y")[0]
 
 
 STEPS = """
