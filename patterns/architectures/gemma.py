@@ -34,11 +34,15 @@ class Config(DecoderConfig):
 
 def draft(config: Config) -> Draft:
     """Llama's graph with Gemma's differences."""
-    return with_unit_gains(gemma(config))
+    return biased(with_unit_gains(gemma(config)), config)
 
 
 def gemma(config: Config) -> Draft:
-    """Llama's graph with GELU and a scaled embedding, and biases where the config has some."""
+    """Llama's graph with GELU and a scaled embedding."""
     scale = "embedded_scaled: {kind: map, fn: scale, reads: [embedded], by: ${by}}"
-    made = decoder(config).node("activated", fn="gelu").after("embedded", scale, by=repr(config.hidden_size**0.5))
-    return with_biases(made, ATTENTION) if config.attention_bias else made
+    return decoder(config).node("activated", fn="gelu").after("embedded", scale, by=repr(config.hidden_size**0.5))
+
+
+def biased(draft: Draft, config: Config) -> Draft:
+    """The draft with biases where the config has some; they come before whatever norm was put after their product."""
+    return with_biases(draft, ATTENTION) if config.attention_bias else draft

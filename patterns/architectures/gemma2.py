@@ -43,7 +43,8 @@ class Config(gemma.Config, WindowedConfig):
 def draft(config: Config) -> Draft:
     """Llama's graph with Gemma 2's differences."""
     made = with_post_norms(gemma.gemma(config), config.rms_norm_eps)
-    return with_windows(with_unit_gains(capped(made, config)), config.windows)
+    made = gemma.biased(with_unit_gains(capped(made, config)), config)
+    return with_windows(made, config.windows)
 
 
 def capped(draft: Draft, config: Config) -> Draft:

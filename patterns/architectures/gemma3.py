@@ -41,4 +41,5 @@ def draft(config: Config) -> Draft:
     """Llama's graph with Gemma 3's differences."""
     made = with_post_norms(gemma.gemma(config), config.rms_norm_eps)
     made = with_head_norms(gemma2.capped(made, config), config.rms_norm_eps)
-    return with_windows(with_unit_gains(made), config.windows, own_rotary=True)
+    made = gemma.biased(with_unit_gains(made), config)
+    return with_windows(made, config.windows, own_rotary=True)

@@ -26,5 +26,6 @@ class Config(qwen2.Config):
 
 def draft(config: Config) -> Draft:
     """Llama's graph with norms of queries and keys."""
-    made = with_biases(decoder(config), ATTENTION) if config.attention_bias else decoder(config)
-    return with_windows(with_head_norms(made, config.rms_norm_eps), config.windows)
+    made = with_head_norms(decoder(config), config.rms_norm_eps)
+    made = with_biases(made, ATTENTION) if config.attention_bias else made
+    return with_windows(made, config.windows)

@@ -70,7 +70,7 @@ class Config(QwenExpertsConfig, qwen3.Config):
 
 def draft(config: Config) -> Draft:
     """Mixtral's graph with norms of queries and keys."""
-    made = decoder(config, "mixtral", **expert_extents(config))
+    made = with_head_norms(decoder(config, "mixtral", **expert_extents(config)), config.rms_norm_eps)
     made = made if config.norm_topk_prob else with_shares_of_all(made)
     made = with_biases(made, ATTENTION) if config.attention_bias else made
-    return with_windows(with_head_norms(made, config.rms_norm_eps), config.windows)
+    return with_windows(made, config.windows)

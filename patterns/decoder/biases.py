@@ -23,7 +23,7 @@ FEED_FORWARD = ("gate", "up", "down_sum")
 
 
 def with_biases(draft: Draft, nodes: tuple[str, ...]) -> Draft:
-    """Biases added to what these nodes give."""
+    """Biases added to what these nodes give, before whatever was put after them earlier."""
     for node in nodes:
         bias = f"b_{node.removesuffix('_sum')}"
         draft = draft.weights(BLOCK, **{bias: DIMS[node]})
