@@ -22,6 +22,7 @@ from operator import add
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from patterns.axes import aligned
+from patterns.dtypes import is_integer
 from patterns.graph import Graph, Node
 from patterns.kind import Accumulating, Operand, has, kind_of
 from patterns.tiles import carried_dims, tiled_dims
@@ -160,6 +161,11 @@ def _proportional(node: Node, read: Sequence[Partial]) -> Partial | None:
     return _one_factor(read)
 
 
+def _converted(node: Node, read: Sequence[Partial]) -> Partial | None:
+    """A float stays what it is; the whole part of a partial result is not that of all."""
+    return None if is_integer(str(node.argument("dtype", ""))) else _one_factor(read)
+
+
 _RULES: Mapping[str, Rule] = {
     "sub": _subtracted,
     "exp": _exponential,
@@ -168,6 +174,7 @@ _RULES: Mapping[str, Rule] = {
     "scale": _proportional,
     "neg": _proportional,
     "copy": _proportional,
+    "cast": _converted,
 }
 
 # Arrays of one part, by tensor.

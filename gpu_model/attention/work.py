@@ -94,7 +94,18 @@ class Online:
     def partial(self) -> dict[str, Partial]:
         """What each tensor is while the online dim is not complete."""
         dims = self.last.inner
-        return partials(self.cut.space.graph, self.cut.space.nodes, dims[0]) if len(dims) == 1 else {}
+        return partials(self.cut.space.graph, self.cut.space.nodes, dims[0]) if dims else {}
+
+    @cached_property
+    def ending(self) -> frozenset[str]:
+        """Names of the elementwise nodes that need the result of the last product."""
+        nodes = self.cut.space.nodes
+        made, names = {node.writes for node in nodes if node.name == self.last.node}, set[str]()
+        for node in nodes:
+            if has(node, "elementwise") and made.intersection(node.reads):
+                made.add(node.writes)
+                names.add(node.name)
+        return frozenset(names)
 
     def _points(self, dims: Iterable[str]) -> int:
         return points(dims, self.cut.sizes)
@@ -133,12 +144,15 @@ class Online:
         return Amounts(vector_ops=ops, compare_ops=ops)
 
     def finish(self) -> Amounts:
-        """The end of a tile: the division that waited, masks where they cut, and the result's conversion."""
+        """The end of a tile: the division that waited, masks where they cut, what follows, and a conversion."""
         amounts = Amounts(vector_ops=self.results, compare_ops=self.results)
         for node in self.cut.space.nodes:
             made = function_of(node)
             if made is not None and self._waits(node):
                 amounts += Amounts(vector_ops=self.results, special_ops=self.rows * made.special_ops)
+            elif node.name in self.ending:
+                demand = node_demand(self.cut.space.graph, node, self.cut.sizes)
+                amounts += Amounts(vector_ops=demand.vector_ops, special_ops=demand.special_ops)
             if made is not None and made.keeps and self._spares(node):
                 cut_blocks = -(-self.cut.sizes[self._row(node)] // self.columns)
                 amounts += Amounts(vector_ops=made.vector_ops * self.scores * cut_blocks)

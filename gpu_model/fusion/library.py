@@ -41,17 +41,23 @@ def join_lookups(grouping: Grouping) -> Grouping:
 
 
 def join_attention(grouping: Grouping) -> Grouping:
-    """mm, then a chain with reduces over dims of its result, then an mm that sums those dims: one online kernel."""
+    """mm, then a chain with reduces over dims of its result, then an mm that sums those dims: one online kernel.
+
+    What the chain reads besides, as scales of quantised keys, comes from memory. A division by the sum may come last.
+    """
     for node in grouping.nodes:
         if not has(node, "contracts"):
             continue
         for name in node.reads[:2]:
-            between = list(_between_products(grouping, name))
+            before = list(_between_products(grouping, name))
+            firsts = [group for group in _feeding(grouping, before) if _computes(group, node.over, grouping)]
+            between = _after(firsts, before)
+            ends = _dividing(grouping, node.writes, firsts)
+            between += [group for end in ends for group in _sums_beside(grouping, end, firsts) if group not in between]
             reduced = {frozenset(n.over) for group in between for n in group.nodes if has(n, "reduces")}
-            firsts = _feeding(grouping, between)
-            if len(firsts) == 1 and reduced == {frozenset(node.over)} and _computes(firsts[0], node.over, grouping):
-                parts = (*firsts, *between, grouping.of[node.name])
-                hides = [n.writes for part in parts for n in part.nodes if n is not node]
+            if len(firsts) == 1 and reduced == {frozenset(node.over)}:
+                parts = (*firsts, *between, grouping.of[node.name], *ends)
+                hides = [n.writes for part in (*firsts, *between) for n in part.nodes]
                 grouping = grouping.join(
                     parts, "a softmax between two matrix products, online", online=node.over, hides=hides
                 )
@@ -81,6 +87,30 @@ def _feeding(grouping: Grouping, groups: Sequence[Group]) -> list[Group]:
     makers = (grouping.maker(name) for name in reads)
     found = {id(maker): maker for maker in makers if maker is not None and id(maker) not in inside}
     return list(found.values())
+
+
+def _after(firsts: Sequence[Group], groups: Sequence[Group]) -> list[Group]:
+    """Of some kernels those that need what the first ones make; what others bring is read from memory."""
+    made = {node.writes for group in firsts for node in group.nodes}
+    left, found = list(groups), list[Group]()
+    while ready := [group for group in left if any(made.intersection(node.reads) for node in group.nodes)]:
+        found += ready
+        left = [group for group in left if group not in ready]
+        made |= {node.writes for group in ready for node in group.nodes}
+    return found
+
+
+def _dividing(grouping: Grouping, product: str, firsts: Sequence[Group]) -> list[Group]:
+    """The elementwise kernels that read a product together with what comes from scores: they divide by their sum."""
+    readers = (group for group in grouping.readers(product) if elementwise(group))
+    return [group for group in readers if _sums_beside(grouping, group, firsts)]
+
+
+def _sums_beside(grouping: Grouping, end: Group, firsts: Sequence[Group]) -> list[Group]:
+    """The kernels between the first products and one that reads their results beside the last product's."""
+    reads = [name for node in end.nodes for name in node.reads if grouping.maker(name) is not end]
+    found = {id(group): group for name in reads for group in _between_products(grouping, name)}
+    return _after(firsts, list(found.values()))
 
 
 def _computes(group: Group, dims: Iterable[str], grouping: Grouping) -> bool:

@@ -20,7 +20,7 @@ def join_chains(grouping: Grouping) -> Grouping:
     for node in grouping.nodes:
         for name in node.reads if has(node, "elementwise") else ():
             before = grouping.maker(name)
-            if before is not None and elementwise(before):
+            if before is not None and elementwise(before) and elementwise(grouping.of[node.name]):
                 grouping = grouping.join((before, grouping.of[node.name]), "a chain of elementwise nodes")
     return grouping
 

@@ -23,6 +23,14 @@ SMALL = {
     "kv_cache_int4": {"seq": "2", "context": "11", "heads": "4", "kv_heads": "2", "head_dim": "8", "within": "4"},
     "gemm_int4": {"m": "3", "n": "5", "k": "12", "within": "4"},
     "gemm_fp8_blocks": {"m": "3", "n": "6", "k": "8", "within": "4", "n_within": "2"},
+    "fp8_attention": {
+        "heads": "2",
+        "queries": "6",
+        "keys": "8",
+        "query_rows": "3",
+        "key_rows": "2",
+        "head_dim": "4",
+    },
 }
 
 
@@ -99,3 +107,23 @@ def test_a_vector_of_zeros_is_quantised_as_zeros() -> None:
     done = evaluate(graph, arrays, also=["k_number"], rounding=gpu_model.stored)
     assert not done["k_number"].any()
     assert np.isfinite(done["y"]).all()
+
+
+def test_a_tuned_kernel_dequantises_what_it_loads() -> None:
+    """One kernel that moves the packed weights; attention reads a packed cache once, and no more than a tile again."""
+    plan = gpu_model.lower(workload("gemm_int4"), gpu_model.load_machine("h100_sxm"))
+    ((only,), packed) = plan.calls, parameter_bytes(plan.graph)
+    assert packed < dict(only.traffic)["hbm"] < 1.01 * packed
+    assert only.schedule.startswith(("cooperative", "pingpong", "warp_specialized"))
+    for name in ("kv_cache_int4", "kv_cache_int8"):
+        made = workload(name)
+        calls = gpu_model.lower(made, gpu_model.load_machine("h100_sxm")).calls
+        reader = next(call for call in calls if "y" in call.nodes)
+        assert "scores" in reader.nodes
+        assert dict(reader.traffic)["hbm"] < 1.01 * state_capacity_bytes(made)
+
+
+def test_products_of_bigger_sources_are_not_made_again_in_every_step() -> None:
+    """SiLU times up is read as it was written: its sources are twice as many bytes."""
+    plan = gpu_model.lower(workload("swiglu_mlp"), gpu_model.load_machine("h100_sxm"))
+    assert [call.nodes for call in plan.calls] == [("gate", "up"), ("activated", "gated"), ("y",)]
