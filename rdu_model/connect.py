@@ -174,8 +174,9 @@ def _sources(
     key = (tensor, tuple(loop.key for loop in where), how)
     if key not in at.loads:
         again = sum(1 for name, *_ in at.loads if name == tensor)
-        after = index[0] if part and index else ""
         once = tensor in at.handed_on and bool(where)
+        # What is loaded in the first iteration only waits for no index, which comes in each: it is loaded whole.
+        after = index[0] if part and index and not once else ""
         load = Load(f"load {tensor}" + (f" {again + 1}" if again else ""), tensor, after=after, once=once)
         at.loads[key] = load
         at.leaves.append((load, where))

@@ -85,3 +85,35 @@ def test_the_address_takes_no_unit_and_waits_with_its_stream() -> None:
     assert flow.roots["own"] == "load table"
     assert "own" not in one.section.groups
     assert any(leaf.leaf == Reorder("own", "load table", ("load at",)) for leaf in placed(flow.metapipe.body))
+
+
+HANDED_ON = """
+name: handed_on
+extents: {b: 7, p: 5, q: 5, rows: 9}
+tensors:
+  table: {dims: [rows], dtype: bf16, role: input}
+  at: {dims: [b, q], dtype: int32, role: input}
+  found: {dims: [b, q], dtype: bf16, role: output}
+  next: {dims: [rows], dtype: bf16, role: output}
+blocks:
+  step:
+    count: 3
+    carried: {table: next}
+    tensors:
+      w: {dims: [b, p], dtype: bf16, role: weight}
+      y: {dims: [p, q], dtype: bf16, role: output}
+    nodes:
+      found: {kind: gather, reads: [table, at], along: rows}
+      y: {kind: mm, reads: [found, w], over: [b]}
+      next: {kind: map, fn: tanh, reads: [table]}
+"""
+
+
+def test_a_table_that_iterations_hand_on_is_loaded_once_and_waits_for_no_index() -> None:
+    made = parse_graph(HANDED_ON)
+    arrays = random_arrays(made, 0)
+    plan = lower(made, SN40L, mode="looped")
+    assert [call.iterations for call in plan.calls] == [3]
+    expected = evaluate(made, arrays)
+    for name, array in execute(plan, arrays).items():
+        np.testing.assert_allclose(array, expected[name], rtol=1e-9)
