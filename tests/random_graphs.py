@@ -29,6 +29,7 @@ from tests.random_nodes import (
     add_reduce,
     add_sum_of_one,
     add_zip,
+    product,
 )
 from tests.random_recurrences import add_scan, add_store
 
@@ -46,8 +47,37 @@ def add_gather(d: Draft) -> Made | None:
     made = replace(table, dims=(*others[:at], *new, *others[at:]), storage="")
     if d.points(made.dims, table.dims) > MOST_POINTS or d.points(made.dims) > MOST_ELEMENTS:
         return None
-    outside = {"outside": "zero"} if d.chance(4) else {}
-    return d.node({"kind": "gather", "reads": [table.name, index.name], "along": along, **outside}, made)
+    more = {"outside": "zero"} if d.chance(4) else {}
+    together = [dim for dim in index.dims[-1:] if dim not in others]
+    if d.points(together) <= d.sizes[along] and d.chance(2):
+        more["distinct"] = "uniform"
+    return d.node({"kind": "gather", "reads": [table.name, index.name], "along": along, **more}, made)
+
+
+def add_lookup_product(d: Draft) -> Made | None:
+    """A product with rows that are looked up, summed over dims of a row: what experts are multiplied with."""
+    rows = add_gather(d)
+    if rows is None or not rows.dims or rows.name not in d.seen:
+        return None
+    over = d.some(rows.dims, 1, 2)
+    return product(d, rows, d.given("input", tuple(dict.fromkeys((*d.some(rows.dims, 0, 2), *over)))), over)
+
+
+def add_select(d: Draft) -> Made | None:
+    """The greatest of a dim, or where they are if that does not depend on rounding."""
+    x = d.any()
+    along = d.random.choice(x.dims) if x is not None and x.dims else ""
+    fits = [dim for dim in DIMS if along and x and dim not in x.dims and d.sizes[dim] <= d.sizes[along]]
+    if x is None or not fits:
+        return None
+    to, fn = d.random.choice(fits), d.random.choice(["values", "indices" if x.exact else "values"])
+    made = replace(x, dims=tuple(to if dim == along else dim for dim in x.dims), storage="")
+    if fn == "indices":
+        made = replace(made, dtype="int32")
+    made = d.node({"kind": "select", "fn": fn, "reads": [x.name], "along": along, "to": to}, made)
+    if fn == "indices":
+        d.indices[made.name] = made, along
+    return made
 
 
 def add_scatter(d: Draft) -> Made | None:
@@ -125,6 +155,8 @@ ADD: tuple[tuple[Callable[[Draft], Made | None], int], ...] = (
     (add_attention, 2),
     (add_norm, 1),
     (add_gather, 2),
+    (add_lookup_product, 2),
+    (add_select, 2),
     (add_scatter, 2),
     (add_move, 3),
     (add_sum_of_one, 1),
