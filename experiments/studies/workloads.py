@@ -1,0 +1,99 @@
+"""Every ready-made workload: what it computes and moves, in how many calls each machine runs it, and how long."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from experiments.survey import Record, Survey
+
+if TYPE_CHECKING:
+    from experiments.sides import Family
+    from patterns.report import Report
+
+MACHINES: dict[Family, str] = {"gpu": "h100_sxm", "rdu": "sn40l"}
+MODES: dict[Family, tuple[str, ...]] = {
+    "gpu": ("pattern", "operator", "library", "megakernel"),
+    "rdu": ("operator", "fused", "looped"),
+}
+TIMED: dict[Family, str] = {"gpu": "library", "rdu": "looped"}
+# How many machines share a workload: the fewest of these on which it fits.
+MEMBERS = (1, 2, 4, 8, 16)
+
+
+def records() -> list[Record]:
+    """A row a workload, as its file has it (a model: one token of decoding, batch 1)."""
+    from patterns.library import names
+
+    return [record(name) for name in names()]
+
+
+def record(name: str) -> Record:
+    """One workload: counted, and run on as few machines of each sort as hold it."""
+    from patterns.count import compulsory, graph_demand, intensity, parameters
+    from patterns.library import workload
+
+    graph = workload(name)
+    demand = graph_demand(graph)
+    row: Record = {
+        "workload": name,
+        "weights_m": parameters(graph) / 1e6,
+        "matrix_gflop": demand.matrix_flops / 1e9,
+        "other_gop": (demand.vector_ops + demand.special_ops) / 1e9,
+        "mb": compulsory(graph).total_bytes / 1e6,
+        "ops_per_byte": intensity(graph),
+    }
+    for family, machine in MACHINES.items():
+        members, reports = fewest(name, family, machine)
+        row[f"{family}s"] = members
+        for mode in MODES[family]:
+            row[f"{family}_{mode}_calls"] = reports[mode].calls if mode in reports else None
+        timed = reports.get(TIMED[family])
+        row[f"{family}_{TIMED[family]}_us"] = 1e6 * timed.time_s if timed else None
+    return row
+
+
+def fewest(name: str, family: Family, machine: str) -> tuple[int | None, dict[str, Report]]:
+    """How many machines hold the workload, and the report of each mode; (None, {}) where none of the numbers does."""
+    from patterns.errors import UserError
+
+    for members in MEMBERS:
+        try:
+            return members, {mode: run(name, family, machine, mode, members) for mode in MODES[family]}
+        except UserError:
+            continue
+    return None, {}
+
+
+def run(name: str, family: Family, machine: str, mode: str, members: int) -> Report:
+    """One workload on one of `members` machines in one mode. Raises UserErrors."""
+    from experiments.compare import read_graph, run_side
+    from experiments.request import Request
+    from experiments.settings import Settings
+    from experiments.sides import side_on
+
+    asked = Request(name)
+    side = side_on(asked, (family,), machine, mode, members)
+    (outcome,) = run_side(read_graph(asked, members, Settings()), side, Settings())
+    return outcome.report
+
+
+def finding(rows: Sequence[Record]) -> str:
+    """How many fewer calls fusion leaves, over all workloads that run on both."""
+    from experiments.text.quantity import digits
+
+    both = [row for row in rows if row["gpu_operator_calls"] and row["rdu_looped_calls"]]
+    fewer = sorted(row["gpu_operator_calls"] / row["rdu_looped_calls"] for row in both)
+    most = max(both, key=lambda row: row["gpu_operator_calls"] / row["rdu_looped_calls"])
+    return (
+        f"{len(both)} of {len(rows)} workloads run on both machines. Operator by operator on a GPU they take"
+        f" {digits(fewer[0])} to {digits(fewer[-1])} times the calls of an RDU with its layers looped (the middle one"
+        f" {digits(fewer[len(fewer) // 2])}), most of all {most['workload']}."
+    )
+
+
+STUDY = Survey(
+    question="What does each ready-made workload compute and move, and in how many calls does each machine run it?",
+    records=records,
+    finding=finding,
+)
