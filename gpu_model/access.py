@@ -26,7 +26,7 @@ class Access:
     read; touched: how many elements of the tensor these touch. spread: whether a tile has every window's own elements,
     as the operand of a product must, and not each element once. share: of several tensors put together, each is so much
     of the result, and a tile of that takes its share of each. once: of its points, how many are there once; rows that
-    are found again, and places of lookups that there are not, come from nowhere.
+    are found again, and places of lookups that there are not, come from nowhere. led: dims that its own follow.
     """
 
     tensor: str
@@ -38,6 +38,12 @@ class Access:
     spread: bool = False
     share: Fraction = Fraction(1)
     once: Fraction = Fraction(1)
+    led: frozenset[str] = frozenset()
+
+    @property
+    def changes(self) -> frozenset[str]:
+        """Dims of loops whose steps have other parts of the tensor."""
+        return self.led.union(self.dims)
 
     def num_bytes(self, sizes: Sizes) -> int:
         """Bytes with these extents."""

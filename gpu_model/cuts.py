@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -12,7 +12,7 @@ from gpu_model.machine import Machine
 from gpu_model.price import Mma, mma
 from gpu_model.product import Product
 from gpu_model.smem_layout import USUAL, conflict_ways
-from gpu_model.space import Space, steps_of, tile_sizes
+from gpu_model.space import Space, steps_of
 from patterns.axes import points
 from patterns.count import node_demand, storage_of
 from patterns.dtypes import bytes_of
@@ -45,7 +45,7 @@ class Cut:
     def sizes(self) -> dict[str, int]:
         """Extents of a full tile in one step, or of a CTA's part of it."""
         spread = (self.spread,) if self.spread else ()
-        return tile_sizes((*self.loops, *self.steps, *spread), self.space.sizes)
+        return self.space.tile_sizes((*self.loops, *self.steps, *spread))
 
     @cached_property
     def cluster(self) -> int:
@@ -74,7 +74,7 @@ class Cut:
     @cached_property
     def step_bytes(self) -> int:
         """Bytes that change from step to step."""
-        return sum(access.num_bytes(self.sizes) for access in self.space.reads if self._stepped(access.dims))
+        return sum(access.num_bytes(self.sizes) for access in self.space.reads if self._stepped(access.changes))
 
     @cached_property
     def held_bytes(self) -> int:
@@ -140,7 +140,7 @@ class Cut:
 
     def _stores_of(self, access: Access) -> int:
         """How often a tile stores a part of a result: once, or after each step of what a state is carried along."""
-        return prod(steps_of(step, self.space.sizes) for step in self.steps if step.dim in access.dims)
+        return prod(steps_of(step, self.space.sizes) for step in self.steps if step.dim in access.changes)
 
     @property
     def rescaling_values(self) -> int:
@@ -160,19 +160,19 @@ class Cut:
 
     def _alike(self, access: Access) -> int:
         """Tiles that load the same part of a tensor in a step."""
-        if not self._stepped(access.dims):
+        if not self._stepped(access.changes):
             return 1
-        return prod(steps_of(loop, self.space.sizes) for loop in self.loops if loop.dim not in access.dims)
+        return prod(steps_of(loop, self.space.sizes) for loop in self.loops if loop.dim not in access.changes)
 
     def loads_of(self, access: Access) -> int:
         """How often a tile of a tensor is loaded: in every step, or once for every tile that holds it."""
-        return self.all_steps if self._stepped(access.dims) else self.tiles
+        return self.all_steps if self._stepped(access.changes) else self.tiles
 
     def in_step(self, node: Node) -> bool:
         """Whether a node runs in every step, not once at a tile's end."""
         return not self.steps or self._stepped(self.space.dims_of(node))
 
-    def _stepped(self, dims: Sequence[str]) -> bool:
+    def _stepped(self, dims: Collection[str]) -> bool:
         return not self.steps or any(step.dim in dims for step in self.steps)
 
 

@@ -11,9 +11,11 @@ from gpu_model.connected import connected
 from gpu_model.lookups import by_row, lookups
 from gpu_model.product import Product, product_of
 from gpu_model.whole import carried_dim, gathered_dims, made_dims, moved_dims, reduce_alike, used_once
+from gpu_model.within import ends_in_windows, within_tiles
 from patterns.addressed import Addresses, addresses, dims_beside
 from patterns.axes import points, union, without
 from patterns.count import tensor_bytes
+from patterns.follow import Follow, leaders, with_steps
 from patterns.graph import Graph, Node
 from patterns.kind import has
 from patterns.plan import Tile
@@ -29,7 +31,7 @@ class Space:
     are rescaled online); or the one dim along which a state is carried, which is taken in order. Every other dim is
     whole in every tile. chains: nodes that are only another address.
     looked_up: gathers that only say where operands of products lie. graph: in which products of rows that are looked up
-    are taken row by row (see lookups).
+    are taken row by row (see lookups). followed: dims that tiles have as much of as their windows need.
     """
 
     graph: Graph
@@ -40,6 +42,7 @@ class Space:
     stepped: tuple[str, ...]
     chains: tuple[Addresses, ...] = ()
     looked_up: tuple[Node, ...] = ()
+    followed: tuple[Follow, ...] = ()
 
     @cached_property
     def sizes(self) -> Sizes:
@@ -96,7 +99,7 @@ class Space:
 
     def _ends_tile(self, node: Node) -> bool:
         """Whether a node runs when a tile's sums are complete."""
-        light = has(node, "elementwise") or has(node, "updates")
+        light = has(node, "elementwise") or has(node, "updates") or ends_in_windows(node, self.nodes)
         return light and not set(self.stepped).intersection(self.dims_of(node))
 
     @cached_property
@@ -112,7 +115,12 @@ class Space:
     def whole_points(self) -> int:
         """Points of the dims that every tile has whole."""
         dims = union(*(self._tile_dims(node) for node in self.nodes if not has(node, "indexes")))
-        return points(without(dims, (*self.free, *self.stepped)), self.sizes)
+        return points(without(dims, self._cut_dims), self.sizes)
+
+    @property
+    def _cut_dims(self) -> tuple[str, ...]:
+        """Dims that tiles have a part of."""
+        return (*self.free, *self.stepped, *(follow.dim for follow in self.followed))
 
     def _tile_dims(self, node: Node) -> tuple[str, ...]:
         """Dims of what a node's tile has: of what a buffer reads from outside only its result, to which that goes.
@@ -127,11 +135,11 @@ class Space:
     @cached_property
     def whole_dims(self) -> tuple[str, ...]:
         """Dims of what it reads that every tile has whole."""
-        return without(union(*(access.dims for access in self.reads)), (*self.free, *self.stepped))
+        return without(union(*(access.dims for access in self.reads)), self._cut_dims)
 
     def whole_of(self, dims: Iterable[str]) -> int:
-        """Points of those of the dims that every tile has whole."""
-        return points(without(tuple(dims), (*self.free, *self.stepped)), self.sizes)
+        """Points of those of the dims that the smallest tile has: of all that it has whole."""
+        return points(dims, self._least)
 
     def least_bytes(self, cluster: int = 1) -> int:
         """Shared memory of the smallest tile: one point of every dim that may be cut, a row shared by so many CTAs."""
@@ -153,17 +161,21 @@ class Space:
 
     @cached_property
     def _least(self) -> Sizes:
-        return {**self.sizes, **dict.fromkeys((*self.free, *self.stepped), 1)}
+        return with_steps(self.followed, {**self.sizes, **dict.fromkeys((*self.free, *self.stepped), 1)})
+
+    def tile_sizes(self, loops: Iterable[Tile]) -> dict[str, int]:
+        """Extents of a full tile."""
+        extents = {loop.dim: min(loop.extent, self.sizes[loop.dim]) for loop in loops}
+        return dict(with_steps(self.followed, {**self.sizes, **extents}))
+
+    def with_leaders(self, dims: Iterable[str]) -> frozenset[str]:
+        """The dims, and those that they follow."""
+        return leaders(self.followed, frozenset(dims))
 
 
 def steps_of(loop: Tile, sizes: Sizes) -> int:
     """Steps of a loop: the last takes what is left."""
     return -(-sizes[loop.dim] // loop.extent)
-
-
-def tile_sizes(loops: Iterable[Tile], sizes: Sizes) -> dict[str, int]:
-    """Extents of a full tile."""
-    return {**sizes, **{loop.dim: min(loop.extent, sizes[loop.dim]) for loop in loops}}
 
 
 def cut(dims: Sequence[str], sizes: Sizes, target: int) -> tuple[Tile, ...]:
@@ -229,19 +241,29 @@ def _as_written(graph: Graph, nodes: tuple[Node, ...], inside: Collection[str], 
     chains = addresses(graph, nodes, inside)
     between = {node.name for chain in chains for node in chain.nodes}
     others = [node for node in nodes if node.name not in between]
-    carried = carried_dim(graph, others, made)
-    whole = set(moved_dims(graph, others, made)) | {
-        node.along for node in others if node.along and node.along != carried
+    followed = within_tiles(graph, others)
+    moving = [node for node in others if node not in [follow.node for follow in followed]]
+    carried = carried_dim(graph, moving, made)
+    whole = set(moved_dims(graph, moving, made)) | {
+        node.along for node in moving if node.along and node.along != carried
     }
     whole.update(*(new_dims(graph, node) for node in others if not has(node, "moves")))
     reduced = union(*(node.over for node in nodes))
     made_by = [*(made_dims(graph, node) for node in others), *(chain.dims for chain in chains)]
     widest = max(made_by, key=lambda dims: points(dims, graph.sizes))
-    free = without(union(widest, *made_by), whole | {*reduced, carried} | set(gathered_dims(graph, nodes)))
-    stepped = tuple(online) or tuple(dim for dim in reduced if reduce_alike(nodes) and used_once(graph, nodes, dim))
+    own = {follow.dim for follow in followed}
+    free = without(union(widest, *made_by), whole | own | {*reduced, carried} | set(gathered_dims(graph, nodes)))
+    sums = [node for node in nodes if not (followed and ends_in_windows(node, others))]
+    reduced = union(*(node.over for node in sums))
+    stepped = tuple(online) or tuple(dim for dim in reduced if reduce_alike(sums) and used_once(graph, nodes, dim))
     if carried:  # sums over other dims would have to be kept while the carried one is gone through
         stepped = (carried,)
-    reads = accesses(graph, nodes, made, chains)
+    reads = [_led(access, followed) for access in accesses(graph, nodes, made, chains)]
     writes = [written(graph, node) for node in nodes if node.writes not in inside]
     kept, looked_up = without(stepped, whole), lookups(nodes, inside)
-    return Space(graph, nodes, tuple(reads), tuple(writes), free, kept, chains, looked_up)
+    return Space(graph, nodes, tuple(reads), tuple(writes), free, kept, chains, looked_up, followed)
+
+
+def _led(access: Access, followed: Sequence[Follow]) -> Access:
+    """With the dims that those of the tensor follow, so that tiles along these have other parts of it."""
+    return replace(access, led=leaders(followed, frozenset(access.dims)) - frozenset(access.dims))

@@ -94,8 +94,8 @@ def _cut(space: Space, targets: Targets, machine: Machine, by_rows: bool) -> Cut
     first, last = space.products[0], space.products[-1]
     # Of an online kernel, whichever side of the first product is not reduced later is its rows.
     sides = first.rows if space.matrix else (*first.rows, *first.columns)
-    rows = tuple(dim for dim in space.free if dim in sides)
-    columns = tuple(dim for dim in space.free if dim in last.columns and dim not in rows)
+    rows = tuple(dim for dim in space.free if dim in space.with_leaders(sides))
+    columns = tuple(dim for dim in space.free if dim in space.with_leaders(last.columns) and dim not in rows)
     others = tuple(dim for dim in space.free if dim not in rows and dim not in columns)
     inner = targets.inner or max(1, elements_in(machine.tile_k_bytes, first.dtype))
     high, wide = (space.whole_of(dims) for dims in (sides, last.columns))

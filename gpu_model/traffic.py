@@ -81,7 +81,7 @@ def _sharing(cut: Cut, access: Access, machine: Machine) -> int:
     together = min(machine.sm_count, cut.tiles)
     if cut.space.matrix:
         return _sharing_in_patch(cut, cut.space.matrix, access, together)
-    different = prod(steps_of(loop, cut.space.sizes) for loop in cut.loops if loop.dim in access.dims)
+    different = prod(steps_of(loop, cut.space.sizes) for loop in cut.loops if loop.dim in access.changes)
     return max(1, min(together, cut.tiles // different))
 
 
@@ -94,7 +94,7 @@ def _sharing_in_patch(cut: Cut, product: Product, access: Access, together: int)
 
 
 def _tiles_along(cut: Cut, dims: Sequence[str]) -> int:
-    return prod(steps_of(loop, cut.space.sizes) for loop in cut.loops if loop.dim in dims)
+    return prod(steps_of(loop, cut.space.sizes) for loop in cut.loops if loop.dim in cut.space.with_leaders(dims))
 
 
 def _patch(cut: Cut, product: Product, rows: int, columns: int, together: int) -> tuple[int, int]:

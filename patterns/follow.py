@@ -35,6 +35,14 @@ class Follow:
         tile = {self.leader: (0, at), **{dim: (0, size) for dim, size in self.others}}
         return min(self.extent, move.part(self.node, tile, self.extent)[1][1])
 
+    @property
+    def shares(self) -> bool:
+        """Whether points of the leader that are beside each other need some elements together."""
+        move = reaching(self.node)
+        assert move is not None, self.node.name
+        tile = {self.leader: (1, 2), **{dim: (0, size) for dim, size in self.others}}
+        return self.leads > 1 and move.part(self.node, tile, self.extent)[1][0] < self.boundary(1)
+
     def range(self, of_leader: Range) -> Range:
         """What a step over these points of the leader makes along the dim."""
         return self.boundary(of_leader[0]), self.boundary(of_leader[1])

@@ -13,6 +13,7 @@ from gpu_model.fusion.operator import read_as_strides
 from gpu_model.legal import Group, Grouping
 from gpu_model.space import spaces_of
 from gpu_model.whole import made_dims
+from gpu_model.within import ends_in_windows
 from patterns.axes import points
 from patterns.kind import has
 
@@ -55,7 +56,10 @@ def _take_readers(grouping: Grouping, group: Group, tensor: str) -> Grouping:
 
 
 def _light(group: Group) -> bool:
-    return all(has(node, "elementwise") or has(node, "moves") or has(node, "updates") for node in group.nodes)
+    return all(
+        has(node, "elementwise") or has(node, "moves") or has(node, "updates") or ends_in_windows(node, group.nodes)
+        for node in group.nodes
+    )
 
 
 def _why_not_ended(grouping: Grouping, group: Group) -> str:

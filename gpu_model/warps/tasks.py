@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from gpu_model.assign import Sharing, uses
@@ -37,7 +37,7 @@ def _task(cut: Cut, node: Node, machine: Machine) -> Task:
     fixed = tuple(
         (access.tensor, -(-access.elements(cut.sizes) // WARP))
         for name in dict.fromkeys(node.reads)
-        if (access := loaded.get(name)) is not None and not _moving(cut, access.dims)
+        if (access := loaded.get(name)) is not None and not _moving(cut, access.changes)
     )
     held = [name for name, _ in fixed]
     read = [name for name in dict.fromkeys(node.reads) if name not in held]
@@ -61,7 +61,7 @@ def _of_one(use: Use, machine: Machine) -> Use:
     return replace(use, cycles=use.cycles * lanes_of(use.unit, machine))
 
 
-def _moving(cut: Cut, dims: Sequence[str]) -> tuple[str, ...]:
+def _moving(cut: Cut, dims: Collection[str]) -> tuple[str, ...]:
     """Those of the dims along which tiles or steps follow each other."""
     followed = {loop.dim for loop in (*cut.loops, *cut.steps) if steps_of(loop, cut.space.sizes) > 1}
     return tuple(dim for dim in dims if dim in followed)

@@ -15,6 +15,8 @@ from patterns.execute import execute
 from patterns.graph import Graph
 from patterns.library import workload
 from patterns.plan import Plan
+from patterns.run import run_plan
+from patterns.summarize import summarize
 
 # No picture is a square, and no tile divides anything.
 SMALL: Mapping[str, Mapping[str, str]] = {
@@ -71,14 +73,18 @@ def traffic(plan: Plan) -> int:
 
 
 def test_a_map_that_is_pooled_in_its_call_is_neither_written_nor_read() -> None:
-    """The saving is one write and one read of the map, whatever else there is."""
-    graph = workload("conv_bias_pool")
-    apart = gpu_model.lower(graph, gpu_model.load_machine("h100_sxm"), policy="epilogue")
-    assert [call.nodes[-1] for call in apart.calls] == ["biased", "y"]
+    """The saving is one write and one read of the map, whatever else there is. On both machines."""
+    graph, gpu = workload("conv_bias_pool"), gpu_model.load_machine("h100_sxm")
+    apart = gpu_model.lower(graph, gpu, policy="library")
+    assert [call.nodes[-1] for call in apart.calls] == ["conv", "y"]
     assert traffic(apart) == 83_644_928 + BIAS
-    together = rdu_model.lower(graph, rdu_model.load_machine("sn40l"), mode="fused")
-    assert [dict(call.traffic)["hbm"] for call in together.calls] == [33_178_112 + BIAS]
-    assert traffic(apart) - traffic(together) == 2 * MAP == 50_466_816
+    for together in (
+        gpu_model.lower(graph, gpu, policy="epilogue"),
+        gpu_model.lower(graph, gpu, policy="auto"),
+        rdu_model.lower(graph, rdu_model.load_machine("sn40l"), mode="fused"),
+    ):
+        assert [dict(call.traffic)["hbm"] for call in together.calls] == [33_178_112 + BIAS]
+        assert traffic(apart) - traffic(together) == 2 * MAP == 50_466_816
 
 
 def test_windows_that_are_read_as_addresses_are_not_written() -> None:
@@ -93,10 +99,11 @@ def test_windows_that_are_read_as_addresses_are_not_written() -> None:
 
 
 def test_no_time_is_far_from_its_bound() -> None:
-    """A tensor core or a systolic array has work of 58 GFLOP: within a factor of three of the datasheet's peak."""
+    """58.1 GFLOP take 58.8 us at the datasheet's 989 TFLOP/s. What tiles do not divide is a sixth more."""
     graph = workload("conv_bias_pool")
-    gpu = gpu_model.lower(graph, gpu_model.load_machine("h100_sxm"), policy="auto")
-    assert sum(dict(call.work)["matrix_flops"] for call in gpu.calls) < 1.2 * 58_137_772_032
+    plan = gpu_model.lower(graph, gpu_model.load_machine("h100_sxm"), policy="auto")
+    assert sum(dict(call.work)["matrix_flops"] for call in plan.calls) < 1.16 * 58_137_772_032
+    assert 58.8e-6 < summarize(run_plan(plan)).time_s < 2 * 58.8e-6
 
 
 @pytest.mark.parametrize("name", SMALL)
