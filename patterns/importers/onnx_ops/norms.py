@@ -63,6 +63,8 @@ def by_channel(trace: Trace, name: str, rank: int) -> Value:
 
 def _batch(trace: Trace, operation: Operation) -> Value:
     """With its statistics fixed it is a factor and a shift for each channel, computed beforehand."""
+    import numpy
+
     value = trace.operand(operation.inputs[0])
     if operation.attribute("training_mode", 0):
         raise Unsupported("training mode")
@@ -71,10 +73,14 @@ def _batch(trace: Trace, operation: Operation) -> Value:
         raise Unsupported("statistics that are no constants")
     gain, bias, mean, variance = (constant for constant in given if constant is not None)
     eps = shortest(operation.attribute("epsilon", 1e-5))
+    channels = trace.shape(value)[1:2]
+    if any(constant.shape != channels for constant in (gain, bias, mean, variance)):
+        raise Wrong(f"of {list(channels)} channels, and the statistics are of {list(gain.shape)}")
 
     def factor() -> Any:
         spread: Any = variance.load()
-        return gain.load() / (spread + eps) ** 0.5
+        with numpy.errstate(all="ignore"):
+            return gain.load() / (spread + eps) ** 0.5
 
     def shift() -> Any:
         centre: Any = mean.load()

@@ -74,8 +74,11 @@ def _einsum(trace: Trace, operation: Operation) -> Value:
     if not arrow:
         result = "".join(sorted(letter for letter in set(given) - {","} if given.count(letter) == 1))
     values = [trace.operand(name) for name in operation.inputs]
-    if len(terms) != len(values) or any(len(t) != len(v.axes) for t, v in zip(terms, values, strict=True)):
+    if len(terms) != len(values) or any(len(t) != len(v.axes) for t, v in zip(terms, values, strict=False)):
         raise Wrong(f"{equation!r} is not of these operands")
+    letters = set("".join(terms))
+    if not set(result) <= letters:
+        raise Wrong(f"{equation!r} gives what it does not read")
     if len(terms) != 2 or any(len(set(term)) != len(term) for term in (*terms, result)):
         raise Unsupported(f"the equation {equation[:60]!r}")
     labels: list[Labels] = [list(term) for term in terms]

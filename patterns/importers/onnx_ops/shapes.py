@@ -52,7 +52,9 @@ def _flatten(trace: Trace, operation: Operation) -> Value:
 
 def _reshape(trace: Trace, operation: Operation) -> Value:
     value = trace.operand(operation.inputs[0])
-    asked = operation.attributes.get("shape") or trace.ints(operation.inputs[1], "the new shape")
+    asked = operation.attributes.get("shape")
+    if asked is None:
+        asked = trace.ints("".join(operation.inputs[1:2]), "the new shape")
     return reshaped(trace, value, _target(trace, value, tuple(asked), bool(operation.attribute("allowzero", 0))))
 
 
@@ -167,7 +169,14 @@ def _tile(trace: Trace, operation: Operation) -> Value:
 def _space(trace: Trace, operation: Operation) -> Value:
     """SpaceToDepth and DepthToSpace: a reshape, a transpose and a reshape."""
     value = trace.operand(operation.inputs[0])
-    block, (n, c, h, w) = int(operation.attribute("blocksize", 1)), trace.shape(value)
+    block = int(operation.attribute("blocksize", 0))
+    if len(value.axes) != 4 or block < 1:
+        raise Wrong(f"blocks of {block} of a value of rank {len(value.axes)}")
+    n, c, h, w = trace.shape(value)
+    if c % (block * block if operation.op == "DepthToSpace" else 1) or (
+        operation.op == "SpaceToDepth" and (h * w) % block
+    ):
+        raise Wrong(f"{[n, c, h, w]} has no blocks of {block}")
     if operation.op == "SpaceToDepth":
         parts = reshaped(trace, value, (n, c, h // block, block, w // block, block))
         order, shape = (0, 3, 5, 1, 2, 4), (n, c * block * block, h // block, w // block)

@@ -18,6 +18,8 @@ from patterns.importers.onnx_trace.trace import Trace
 # Names of the dims of a picture, the last ones of so many.
 _SPACE = ("depth", "height", "width")
 _HINT = 20
+# Longer dims, windows and pads are mistakes.
+_MOST = 2**20
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,8 @@ def frames(operation: Operation, extents: Sequence[int], sizes: Sequence[int], r
         elif automatic == "VALID":
             frame = Frame(frame.extent, frame.size, frame.stride, frame.dilation, 0, 0)
         frame = _rounded_up(frame) if rounded_up else frame
+        if max(frame.windows, frame.before, frame.after, frame.reach) > _MOST:
+            raise Unsupported(f"windows of more than {_MOST:,} elements")
         if frame.windows < 1:
             raise Wrong(f"a window of {frame.reach} is larger than {frame.extent + frame.before + frame.after}")
         made.append(frame)
@@ -204,12 +208,16 @@ def _uneven_mean(trace: Trace, operation: Operation, total: Value, lie: Sequence
     pads = tuple(operation.attribute("pads", (0,) * 2 * len(lie)))
     parts: Axes = ()
     for number, frame in enumerate(lie):
+        if frame.windows * frame.size > _MOST:
+            raise Unsupported(f"windows of more than {_MOST:,} elements in all")
         starts = numpy.arange(frame.windows)[:, None] * frame.stride + numpy.arange(frame.size) * frame.dilation
         last = frame.before + frame.extent + (min(pads[number + len(lie)], frame.after) if counted else 0)
         first = 0 if counted else frame.before
         parts = (*parts, tuple(int(n) for n in ((starts >= first) & (starts < last)).sum(1)))
     table = numpy.ones((), "float32")
     for counts in parts:
+        if not all(counts):
+            raise Unsupported("a window that is all padding")
         table = numpy.multiply.outer(table, 1 / numpy.array(counts, "float32"))
     shape = tuple(len(counts) for counts in parts)
     factor = Constant(shape, trace.dtype(total), lambda: table, f"{operation.outputs[0]}/share")

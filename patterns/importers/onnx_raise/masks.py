@@ -68,10 +68,12 @@ def _masked(view: View, node: Node) -> tuple[str, str, NDArray[Any]] | None:
             if array is not None and _covers(view, scores, mask) and ((array == 0) | (array <= _HIDDEN)).all():
                 return scores, mask, array == 0
     if (node.kind, node.fn) == ("zip", "where"):
-        condition, scores, other = node.reads
-        array, low = _array(view, condition), _array(view, other)
-        if array is not None and low is not None and (low <= _HIDDEN).all() and _covers(view, scores, condition):
-            return scores, condition, array != 0
+        condition, *sides = node.reads
+        array = _array(view, condition)
+        for (scores, other), hides in ((sides, False), (sides[::-1], True)):
+            low = _array(view, other)
+            if array is not None and low is not None and (low <= _HIDDEN).all() and _covers(view, scores, condition):
+                return scores, condition, (array != 0) != hides
     return None
 
 

@@ -12,6 +12,7 @@ from patterns.errors import UserError
 from patterns.graph import Graph
 from patterns.importers.onnx_trace.assemble_graph import assembled
 from patterns.importers.onnx_trace.finish import finished
+from patterns.importers.onnx_trace.known import Unsupported, Wrong
 from patterns.importers.onnx_trace.layers import segments
 from patterns.importers.onnx_trace.model import Constant, Model
 from patterns.importers.onnx_trace.name_nodes import named
@@ -52,7 +53,8 @@ class Built:
         made = {}
         for name, constants in self.constants.items():
             tensor = self.graph.tensor_named[name]
-            parts = [numpy.asarray(constant.load()).reshape(self.graph.shape(name)) for constant in constants]
+            loaded = [numpy.asarray(constant.load()) for constant in constants]
+            parts = [(a.astype("int8") if a.dtype.kind == "b" else a).reshape(self.graph.shape(name)) for a in loaded]
             stacked = numpy.stack(parts) if len(parts) > 1 or tensor.block else parts[0]
             made[name] = stacked.reshape(full_shape(self.graph, tensor))
         return made
@@ -60,8 +62,12 @@ class Built:
 
 def built(model: Model, name: str, overrides: Mapping[str, str]) -> Built:
     """The graph of a model. Raises UserError."""
-    sketch = finished(walked(model, overrides), model)
-    if not sketch.nodes:
+    try:
+        sketch = finished(walked(model, overrides), model)
+    except (Unsupported, Wrong) as error:
+        raise UserError(f"{model.file}: an output: {error}") from None
+    inputs = {name for name, tensor in sketch.tensors.items() if tensor.role == "input"}
+    if not any(inputs.intersection(node.reads) for node in sketch.nodes):
         raise UserError(f"{model.file}: nothing depends on the model's inputs: there is nothing to run")
     for raise_ in _passes():
         sketch = raise_(sketch)

@@ -91,6 +91,8 @@ class Known:
     def array(self, name: str, what: str) -> NDArray[Any]:
         """A constant's array. Raises Unsupported if it is none: the shapes of a graph do not depend on its inputs."""
         found = self.constant(name)
+        if not name:
+            raise Wrong(f"lacks {what}")
         if found is None:
             raise Unsupported(f"{what} depends on the model's inputs")
         return found.load()
@@ -121,6 +123,8 @@ class Known:
 
     def weight(self, constant: Constant, name: str) -> Value:
         """A constant as a tensor of role weight."""
+        if 0 in constant.shape:
+            raise Unsupported(f"an empty constant, of shape {list(constant.shape)}")
         axes = tuple((self.atoms.new(size),) if size != 1 else () for size in constant.shape)
         return self.given(name, axes, constant.dtype, "weight", constant)
 

@@ -54,6 +54,8 @@ def read_model(content: bytes, file: str) -> Model:
     versions = {entry.domain: entry.version for entry in proto.opset_import}
     opset = next((versions[domain] for domain in _OWN_DOMAINS if domain in versions), 1)
     graph = _inlined(proto).graph
+    if any(isinstance(value.name, bytes) for value in (*graph.input, *graph.output, *graph.initializer)):
+        raise UserError(f"{file}: an input, an output or an initial value has a name that is no text")
     constants = _constants(graph, file)
     inputs = tuple(_info(value, file) for value in graph.input if value.name not in constants)
     operations = tuple(_operation(node, number, file) for number, node in enumerate(graph.node))
@@ -160,6 +162,9 @@ def _declared(dim: onnx.TensorShapeProto.Dimension) -> Declared:
 
 
 def _operation(node: onnx.NodeProto, number: int, file: str) -> Operation:
+    words = (node.op_type, node.domain, node.name, *node.input, *node.output, *(a.name for a in node.attribute))
+    if any(isinstance(word, bytes) for word in words):
+        raise UserError(f"{file}: node {number} has a name that is no text")
     domain = "" if node.domain in _OWN_DOMAINS else node.domain
     attributes = {attribute.name: _attribute(attribute, node, file) for attribute in node.attribute}
     # An input that is left out is written as ''.

@@ -29,6 +29,8 @@ _MEANINGS: Mapping[str, str] = {
 _USUAL = 128
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 MOST = 2**31
+# What some exporters write for a dim that they leave open.
+UNKNOWN = -1
 
 
 def word(text: str) -> str:
@@ -65,9 +67,9 @@ def open_names(inputs: Iterable[Info]) -> dict[str, int]:
 
 
 def _names(info: Info, axis: int, dim: Declared) -> Iterable[str]:
-    if isinstance(dim, int):
+    if isinstance(dim, int) and dim != UNKNOWN:
         return ()
-    if dim is None:
+    if dim is None or isinstance(dim, int):
         return (_unnamed(info, axis),)
     return (symbol(dim),) if not _is_expression(dim) else tuple(symbol(name) for name in _WORD.findall(dim))
 
@@ -101,7 +103,7 @@ def extents(inputs: Iterable[Info], overrides: Mapping[str, str], file: str, fix
 def extent(info: Info, axis: int, sizes: Mapping[str, int], file: str) -> tuple[int, str]:
     """(extent, name of the open dim or '') of an axis of an input. Raises UserError."""
     dim = (info.shape or ())[axis]
-    if dim is None:
+    if dim is None or dim == UNKNOWN:
         name = _unnamed(info, axis)
         return sizes[name], name
     if isinstance(dim, int):

@@ -11,6 +11,7 @@ from patterns.errors import UserError
 from patterns.importers.onnx_trace.fold import FOLDS, foldable, folded
 from patterns.importers.onnx_trace.known import Unsupported, Value, Wrong
 from patterns.importers.onnx_trace.model import Constant, Info, Model, Operation
+from patterns.importers.onnx_trace.signature import check_signature
 from patterns.importers.onnx_trace.symbols import BATCH, extent, extents
 from patterns.importers.onnx_trace.trace import Trace
 from patterns.plugin import load_module, modules
@@ -114,6 +115,7 @@ def _named(operation: Operation) -> str:
 
 
 def _step(trace: Trace, operation: Operation) -> None:
+    check_signature(operation, trace.opset)
     given = [trace.constant(name) if name else None for name in operation.inputs]
     if operation.op in ("Shape", "Size") and not operation.domain:
         _store(trace, operation.outputs[:1], [_shape(trace, operation)])
@@ -127,10 +129,7 @@ def _step(trace: Trace, operation: Operation) -> None:
         raise Unsupported
     if not operation.inputs or not operation.outputs:
         raise Wrong("has no inputs or no outputs")
-    try:
-        made = handler(trace, operation)
-    except IndexError:
-        raise Wrong(f"has {len(operation.inputs)} inputs, and more are due") from None
+    made = handler(trace, operation)
     values = made if isinstance(made, tuple) else (made,)
     trace.values.update(zip(operation.outputs, values, strict=False))
 
