@@ -9,6 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from patterns.draft import Draft
 from patterns.plugin import load_module, modules
+from patterns.quantization_config import QuantizationConfig
 from patterns.stored import Stored
 
 PACKAGE = "patterns.architectures"
@@ -38,7 +39,7 @@ class ConfigFields(BaseModel):
     tie_word_embeddings: bool = False
     torch_dtype: str | None = None
     dtype: str | None = None
-    quantization_config: Absent = None
+    quantization_config: QuantizationConfig | None = None
 
     @property
     def element_type(self) -> str:

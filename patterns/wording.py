@@ -91,9 +91,12 @@ def _whole_number_due(what: str) -> Say:
 
 
 def _one_of(detail: ErrorDetails, instead: str, context: Mapping[str, Any]) -> str:
-    options = re.findall(r"'([^']*)'", str(context.get("expected") or context.get("expected_tags")))
+    expected = str(context.get("expected") or context.get("expected_tags"))
+    # Numbers and truths are expected without quotes, and are written otherwise in the file than in Python.
+    options = re.findall(r"'([^']*)'", expected) or re.split(r", | or ", expected.lower())
     nearest = did_you_mean(detail["input"], options) if isinstance(detail["input"], str) else ""
-    return f"one of {', '.join(options)} is due, found {instead}{nearest}"
+    due = f"one of {', '.join(options)}" if len(options) > 1 else options[0]
+    return f"{due} is due, found {instead}{nearest}"
 
 
 def _unknown_tag(_detail: ErrorDetails, _instead: str, context: Mapping[str, Any]) -> str:

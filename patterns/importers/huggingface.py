@@ -12,6 +12,7 @@ from pathlib import PurePath
 from typing import Any, cast
 
 from patterns.architecture import Architecture, ConfigFields, architecture_of, supported
+from patterns.decoder.int4 import refusals, with_int4
 from patterns.draft import NONE, Draft
 from patterns.errors import UserError
 from patterns.graph import Graph
@@ -54,6 +55,8 @@ def config_draft(text: str, file: str, name: str, members: int = 1) -> Draft:
     draft = found.draft(config).of_dtype(config.element_type)
     if members > 1:
         draft = draft.extents(tensor_parallel=members)
+    if config.quantization_config:
+        draft = _quantised(draft, config, document)
     return draft.titled(name, _source(document, found))
 
 
@@ -80,6 +83,14 @@ def architecture(document: Document) -> Architecture:
         document.refuse([document.at((field,), f"{told}; supported: {', '.join(supported())}")])
         raise AssertionError(field)
     return found
+
+
+def _quantised(draft: Draft, config: ConfigFields, document: Document) -> Draft:
+    """The draft with the weights that `quantization_config` asks for. Raises SpecError where it cannot have them."""
+    group = config.quantization_config.group_size if config.quantization_config else 0
+    field = ("quantization_config",)
+    document.refuse([document.at(field, why) for why in refusals(draft, group, draft.graph().sizes)][:1])
+    return with_int4(draft, group, config.element_type)
 
 
 def _source(document: Document, found: Architecture) -> str:

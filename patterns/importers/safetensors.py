@@ -46,6 +46,8 @@ def _checked(file: Source, name: str) -> Path:
     tensors = read_tensors(path)
     if not config.is_file():
         raise UserError(f"{path} has {totals(tensors)}; there is no {CONFIG} beside it to check them against")
+    if "quantization_config" in read_text(config):
+        raise UserError(f"{path} has {totals(tensors)}; tensors of quantised models are not checked against {config}")
     document = huggingface.text_document(read_text(config), str(config))
     graph = huggingface.config_graph(read_text(config), str(config), name)
     table = huggingface.architecture(document).STORED

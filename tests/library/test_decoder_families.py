@@ -8,11 +8,13 @@ from collections.abc import Callable
 from math import prod
 from typing import Any
 
+import numpy as np
 import pytest
 
 from patterns.architecture import architectures
-from patterns.count import parameters
+from patterns.count import parameter_bytes, parameters
 from patterns.errors import SpecError
+from patterns.evaluate import evaluate, random_arrays
 from patterns.graph import Graph
 from patterns.importers.huggingface import config_draft, config_graph
 from patterns.library import CONFIGS, config_names, workload
@@ -229,7 +231,7 @@ LATENT: dict[str, Any] = {
     "n_shared_experts": 1, "num_experts_per_tok": 2, "moe_intermediate_size": 20, "topk_group": 2, "n_group": 4,
 }  # fmt: skip
 REFUSED: list[tuple[str, dict[str, Any], str]] = [
-    ("Gemma2ForCausalLM", {"hidden_activation": "relu"}, "hidden_activation: one of gelu_pytorch_tanh is due"),
+    ("Gemma2ForCausalLM", {"hidden_activation": "relu"}, "hidden_activation: gelu_pytorch_tanh is due"),
     ("Phi3ForCausalLM", {"hidden_act": "gelu"}, "hidden_act: activation 'gelu' is not supported here; supported: silu"),
     ("Qwen2ForCausalLM", {"use_sliding_window": True}, "sliding_window does not say how long it is"),
     ("Gemma2ForCausalLM", {"layer_types": ["full_attention"]}, "layer_types: 1 layers are listed, and num_hidden_la"),
@@ -285,3 +287,38 @@ def test_checkpoints_hold_every_weight_of_every_layer_once(name: str) -> None:
     assert sorted(of_layers) == list(range(graph.sizes["layers"]))
     assert len(set(of_layers.values())) == (2 if name == "DeepseekV3ForCausalLM" else 1)
     assert len({(piece.name, piece.weight.name) for piece in held}) == len(held)
+
+
+def test_weights_of_four_bits_in_groups() -> None:
+    """Of 128 weights: 64 bytes, a scale of 2, a zero of half a byte; table, head and norms stay as they are."""
+    config = {**shipped("llama-3.1-8b"), "torch_dtype": "float16"}
+    plain_bytes = parameter_bytes(config_graph(json.dumps(config), "config.json", "plain"))
+    narrow = {**config, "quantization_config": {"quant_method": "awq", "bits": 4, "group_size": 128}}
+    made = config_graph(json.dumps(narrow), "config.json", "narrow")
+    matrices = 32 * (attention(config) + mlp(config))
+    assert parameter_bytes(made) == plain_bytes - 2 * matrices + matrices // 128 * 133 // 2
+    assert made.tensor_named["w_q"].dtype == "int4"
+
+
+def test_weights_of_four_bits_are_what_is_multiplied() -> None:
+    """(number - zero) x scale, in groups along what is summed, gives the graph of the widened weights."""
+    changes = {"hidden_size": 32, "quantization_config": {"quant_method": "gptq", "bits": 4, "group_size": 8}}
+    sizes = {"context": "3", "seq": "context"}
+    narrow = config_graph(json.dumps({**TINY, "model_type": "llama", **changes}), "c.json", "a", overrides=sizes)
+    wide = config_graph(json.dumps({**TINY, "model_type": "llama", "hidden_size": 32}), "c.json", "a", overrides=sizes)
+    arrays = random_arrays(narrow, 1)
+    widened = dict(arrays)
+    for name in [name for name in arrays if f"{name}_scales" in arrays]:
+        dims = narrow.tensor_named[name].dims
+        at = 1 + next(i for i, dim in enumerate(dims) if dim.endswith("_within"))
+        zeros, scales = (np.expand_dims(widened.pop(f"{name}_{part}"), at) for part in ("zeros", "scales"))
+        shape = (4, *wide.shape(name))
+        widened[name] = ((arrays[name] - zeros) * scales).reshape(shape)
+    logits = [evaluate(g, a, also=("logits",))["logits"] for g, a in ((narrow, arrays), (wide, widened))]
+    np.testing.assert_allclose(logits[0], logits[1], rtol=1e-9)
+
+
+def test_experts_of_four_bits_are_refused() -> None:
+    changes = {**CHANGES["MixtralForCausalLM"], "quantization_config": {"quant_method": "awq", "group_size": 16}}
+    with pytest.raises(SpecError, match="quantization_config: w_down is read by others than products: experts"):
+        tiny("MixtralForCausalLM", **changes)

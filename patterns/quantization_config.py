@@ -1,0 +1,31 @@
+"""What a config's `quantization_config` says of its weights, where that can be said with tensors of 4 bits."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+METHODS = ("awq", "gptq")
+
+
+def _known(method: str) -> str:
+    if method not in METHODS:
+        raise ValueError(
+            f"method {method!r} is not supported here; supported: {', '.join(METHODS)}. Without quantization_config "
+            f"the model's weights are of its torch_dtype"
+        )
+    return method
+
+
+class QuantizationConfig(BaseModel):
+    """Weights of 4 bits in groups, in the order of the model's dims, in every product of its layers."""
+
+    model_config = ConfigDict(strict=True, extra="ignore", frozen=True)
+
+    quant_method: Annotated[str, AfterValidator(_known)]
+    bits: Literal[4] = Field(default=4)
+    group_size: Annotated[int, Field(gt=0)] = 128
+    desc_act: Literal[False] = False
+    lm_head: Literal[False] = False
+    modules_to_not_convert: tuple[()] | None = Field(default=None, strict=False)
