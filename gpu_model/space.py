@@ -10,7 +10,7 @@ from gpu_model.access import Access, Sizes, accesses, written
 from gpu_model.connected import connected
 from gpu_model.lookups import by_row, lookups
 from gpu_model.product import Product, product_of
-from gpu_model.whole import carried_dim, gathered_dims, made_dims, moved_dims, reduce_alike, used_once
+from gpu_model.whole import along_dims, carried_dim, gathered_dims, made_dims, moved_dims, reduce_alike, used_once
 from gpu_model.within import ends_in_windows, within_tiles
 from patterns.addressed import Addresses, addresses, dims_beside
 from patterns.axes import points, union, without
@@ -244,9 +244,7 @@ def _as_written(graph: Graph, nodes: tuple[Node, ...], inside: Collection[str], 
     followed = within_tiles(graph, others)
     moving = [node for node in others if node not in [follow.node for follow in followed]]
     carried = carried_dim(graph, moving, made)
-    whole = set(moved_dims(graph, moving, made)) | {
-        node.along for node in moving if node.along and node.along != carried
-    }
+    whole = {*moved_dims(graph, moving, made), *along_dims(graph, moving, made)} - {carried}
     whole.update(*(new_dims(graph, node) for node in others if not has(node, "moves")))
     reduced = union(*(node.over for node in nodes))
     made_by = [*(made_dims(graph, node) for node in others), *(chain.dims for chain in chains)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence, Set
 
 from patterns.axes import union
 from patterns.count import node_dims
@@ -21,6 +21,17 @@ def moved_dims(graph: Graph, nodes: Sequence[Node], made: Collection[str]) -> It
             dims = [frozenset(graph.tensor_named[name].dims) for name in (*node.reads, node.writes)]
             together, common = frozenset[str]().union(*dims), dims[0].intersection(*dims)
             yield from together - common | ({node.along} if node.along else set())
+
+
+def along_dims(graph: Graph, nodes: Sequence[Node], made: Set[str]) -> Iterator[str]:
+    """Dims that nodes look up, move or go along.
+
+    One of what comes from outside that a buffer's result does not have is not the kernel's: a slice is another address.
+    """
+    for node in nodes:
+        elsewhere = has(node, "moves") and made.isdisjoint(node.reads)
+        if node.along and not (elsewhere and node.along not in graph.tensor_named[node.writes].dims):
+            yield node.along
 
 
 def carried_dim(graph: Graph, nodes: Sequence[Node], made: Collection[str]) -> str:

@@ -1,9 +1,9 @@
 """The kernels of tuned libraries, as rules on traits and structure; no operator of any model is named here.
 
 In order: elementwise chains; a gather with the products that read its rows in place; softmax between two matrix
-products with both (an attention kernel); a reduce with the elementwise nodes around it (a norm, a softmax); a
-recurrence with what makes and reads its states, step by step (a selective scan); reduces of one tensor; weights and
-states that are converted on their way to a matrix product; matrix products of the same input, side by side; elementwise
+products with both (an attention kernel); a recurrence with what makes and reads its states, step by step (a selective
+scan); a reduce with the elementwise nodes around it (a norm, a softmax); reduces of one tensor; weights and states that
+are converted on their way to a matrix product; matrix products of the same input, side by side; elementwise
 nodes with the gather or scatter they feed or read; elementwise kernels side by side that share an input.
 """
 
@@ -15,6 +15,7 @@ from gpu_model.fusion.operator import elementwise, join_chains, read_as_strides
 from gpu_model.legal import Group, Grouping
 from gpu_model.lookups import is_lookup, lookups
 from gpu_model.product import product_of
+from patterns.axes import points
 from patterns.graph import Node
 from patterns.kind import has
 
@@ -155,18 +156,20 @@ def join_recurrences(grouping: Grouping) -> Grouping:
             makers = [grouping.maker(read) for own in before.nodes for read in own.reads]
             readers = [reader for own in before.nodes for reader in grouping.readers(own.writes)]
             for other in (*makers, *readers):
-                if other is not None and other is not before and _reads_states(grouping, other, dims):
+                if other is not None and other is not before and _goes_with_states(grouping, other, dims):
                     grouping = grouping.join(
                         (grouping.of[node.name], other), "a recurrence with what makes and reads its states"
                     )
     return grouping
 
 
-def _reads_states(grouping: Grouping, group: Group, dims: set[str]) -> bool:
-    """Whether a kernel is elementwise but for reduces of what has these dims, those of the states."""
-    tensors = grouping.graph.tensor_named
+def _goes_with_states(grouping: Grouping, group: Group, dims: set[str]) -> bool:
+    """Whether a kernel is elementwise but for reduces of what has these dims, those of states, and makes no more."""
+    graph = grouping.graph
     reduced = (node for node in group.nodes if has(node, "reduces"))
-    return all(map(_in_between, group.nodes)) and all(dims <= {*tensors[node.reads[0]].dims} for node in reduced)
+    most = max(graph.elements(node.writes) for node in group.nodes)
+    alike = all(map(_in_between, group.nodes)) and most <= points(dims, graph.sizes)
+    return alike and all(dims <= {*graph.tensor_named[node.reads[0]].dims} for node in reduced)
 
 
 def join_reduces(grouping: Grouping) -> Grouping:
@@ -268,8 +271,8 @@ RULES = (
     read_as_strides,
     join_lookups,
     join_attention,
-    join_rows,
     join_recurrences,
+    join_rows,
     join_reduces,
     join_conversions,
     join_siblings,

@@ -55,6 +55,7 @@ SMALLER = {
     "gpt2_training": {"batch": "2", "seq": "256"},
     "gemm_fp8_blocks": {"m": "256", "n": "256", "k": "1024"},
     "mamba": {"layers": "2"},
+    "mamba2": {"layers": "2"},
 }
 # Every graph on a few of them, so that each has its turn.
 PLACES = [*((name, 0) for name in machine_names()), ("h100_sxm", HOST_CYCLES)]
