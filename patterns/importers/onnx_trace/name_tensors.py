@@ -68,7 +68,7 @@ def _weight_name(name: str, reader: str) -> str:
 
 def base(operation: Operation) -> str:
     """What an operation is called: by its modules, its own path, or what it makes."""
-    if operation.scope:
+    if any(operation.scope):
         return _short(list(operation.scope))
     path = [part for part in re.split(r"[/]", operation.name) if part]
     if len(path) > 1:

@@ -15,12 +15,16 @@ _MOST_ROUNDS = 8
 
 @dataclass(frozen=True)
 class Change:
-    """Nodes that go, and those in their place: where the last of them was. The tensors and constants that are new."""
+    """Nodes that go, and those in their place: where the last of them was.
+
+    The tensors and constants that are new, and the origins of tensors (see Sketch).
+    """
 
     gone: tuple[str, ...]
     put: tuple[Node, ...]
     tensors: Mapping[str, Tensor] = field(default_factory=dict)
     constants: Mapping[str, Constant] = field(default_factory=dict)
+    origins: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -74,7 +78,7 @@ def rewritten(sketch: Sketch, match: Match) -> Sketch:
         view = View(sketch)
         gone: set[str] = set()
         put: dict[str, tuple[Node, ...]] = {}
-        tensors, constants = dict(sketch.tensors), dict(sketch.constants)
+        tensors, constants, origins = dict(sketch.tensors), dict(sketch.constants), dict(sketch.origins)
         order = {node.name: at for at, node in enumerate(sketch.nodes)}
         for node in sketch.nodes:
             change = match(view, node) if node.name not in gone else None
@@ -84,13 +88,9 @@ def rewritten(sketch: Sketch, match: Match) -> Sketch:
             put[max(change.gone, key=order.__getitem__)] = change.put
             tensors |= change.tensors
             constants |= change.constants
+            origins |= change.origins
         if not gone:
             return sketch
         nodes = [new for node in sketch.nodes for new in put.get(node.name, () if node.name in gone else (node,))]
-        sketch = replace(sketch, tensors=tensors, constants=constants).with_nodes(nodes)
+        sketch = replace(sketch, tensors=tensors, constants=constants, origins=origins).with_nodes(nodes)
     return sketch
-
-
-def renamed_reads(nodes: tuple[Node, ...], old: str, new: str) -> tuple[Node, ...]:
-    """Nodes that read another tensor in the place of one."""
-    return tuple(replace(n, reads=tuple(new if name == old else name for name in n.reads)) for n in nodes)
