@@ -89,7 +89,7 @@ class _Alone:
                 continue
             own = graph.tensor_named[shares or name]
             role = own.role if own.role in ("weight", "state") else "input"
-            block = self.metapipe.name if looped and own.block == self.metapipe.block and role != "input" else ""
+            block = self.metapipe.name if looped and own.block and role != "input" else ""
             new[renamed] = Tensor(renamed, own.dims, own.dtype, role, block)
         return new.values()
 

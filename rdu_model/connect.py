@@ -199,15 +199,16 @@ def _cuts(at: Connection, dim: str, tensor: str) -> bool:
     """
     if dim != ITERATION:
         return dim in at.graph.tensor_named[tensor].dims
-    return tensor in at.passed_by or changes(at.graph, at.block, at.nodes, tensor)
+    return tensor in at.passed_by or changes(at.graph, at.nodes, tensor)
 
 
-def changes(graph: Graph, block: Block, nodes: Mapping[str, Asked], tensor: str) -> bool:
-    """Whether each execution of a block has another: what is the block's own, and a state that these nodes write."""
+def changes(graph: Graph, nodes: Mapping[str, Asked], tensor: str) -> bool:
+    """Whether each execution of a block has another: what some block owns, and a state that these nodes write."""
     found = graph.tensor_named[tensor]
     storage = graph.tensor_named[found.shares] if found.shares else found
     written = {graph.tensor_named[asked.node.writes].shares for asked in nodes.values()}
-    own = storage.block == block.name and storage.role in ("weight", "state")
+    # A block reads what another one owns only if both are repeated as often: each execution its copy.
+    own = bool(storage.block) and storage.role in ("weight", "state")
     return own or storage.name in written
 
 

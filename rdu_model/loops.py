@@ -137,7 +137,7 @@ def _inflows(block: Block, nodes: Mapping[str, Asked], paths: Mapping[str, Path]
             if how not in seen:
                 seen.add(how)
                 role = asked.graph.tensor_named[tensor.shares or tensor.name].role
-                stays = not around and read not in run.spilled and not changes(asked.graph, block, nodes, read)
+                stays = not around and read not in run.spilled and not changes(asked.graph, nodes, read)
                 yield Inflow(name, number, around, role in ("weight", "state"), stays)
 
 

@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from experiments.cli import cli
-from experiments.studies import conflicting_figures, model_switching
+from experiments.studies import conflicting_figures, drafted_tokens, model_switching
 from experiments.study import Study, study_named, study_names
 from experiments.survey import Survey
 from rdu_model import load_machine
@@ -27,6 +27,7 @@ ALTERNATIVES = conflicting_figures.alternatives
 # What replaces the cases of surveys that run for long; tests/benchmarks runs all of their own.
 FEW: Mapping[str, Mapping[str, Any]] = {
     "all_reduce_overlap": {"MODELS": {TINY: (1, 2)}, "MODEL": TINY, "AMONG": 2, "CONTEXT": 256},
+    "drafted_tokens": {"VERIFY": TINY, "DRAFTED": (1,), "CONTEXT": 256},
     "fixed_time_per_layer": {"MODELS": (TINY,), "MEMBERS": (1, 4), "CONTEXT": 256},
     "model_switching": {
         "EXPERT": TINY,
@@ -92,6 +93,14 @@ def test_every_conflicting_figure_can_be_set() -> None:
     assert len(rows) > 3
     for _, _, settings in rows[1:]:
         assert load_machine(conflicting_figures.MACHINE, settings) != load_machine(conflicting_figures.MACHINE)
+
+
+@pytest.mark.parametrize(
+    ("accepted", "drafted", "tokens"), [(0.7, 4, 2.77), (0.8, 4, 3.36), (0.9, 4, 4.10), (0.5, 1, 1.5)]
+)
+def test_a_round_of_drafted_tokens_gives_what_its_source_says(accepted: float, drafted: int, tokens: float) -> None:
+    found = drafted_tokens.expected_tokens(accepted, drafted)
+    assert found == pytest.approx((1 - accepted ** (drafted + 1)) / (1 - accepted)) == pytest.approx(tokens, abs=0.005)
 
 
 def test_the_headline_is_what_was_counted(tmp_path: Path) -> None:

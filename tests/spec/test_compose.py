@@ -212,3 +212,10 @@ def test_both_machines_compute_it_too(two: Graph, model: ModuleType, machine: st
     found = execute(model.lower(two, model.load_machine(machine, {}), **mode), arrays)
     for name, due in evaluate(two, arrays).items():
         numpy.testing.assert_allclose(found[name], due, rtol=1e-9)
+
+
+@pytest.mark.parametrize("how", ["fused", "looped"])
+def test_a_second_execution_reads_all_weights_again(two: Graph, how: str) -> None:
+    plan = rdu_model.lower(two, rdu_model.load_machine("sn40l", {}), mode=how)
+    traffic = {call.block: dict(call.traffic)["hbm"] * call.count for call in plan.calls}
+    assert traffic["one_body"] == traffic["two_body"] > 2 * 2 * 6 * 12 * 2
