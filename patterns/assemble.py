@@ -99,9 +99,9 @@ def _check_operand(assembly: Assembly, path: Path, piece: Piece, theirs: str, du
     if ours not in assembly.readable:
         assembly.unreadable(path, piece.blocks[0].name, ours, ())
         return
-    found = assembly.tensors[ours]
     if ours in assembly.broken:
         return
+    found = assembly.tensors[ours]
     if (found.dims, found.dtype) != (due.dims, due.dtype):
         hint = "; under extents, say which of their dims are ours" if found.dims != due.dims else ""
         source = piece.source.tensor_named[theirs]

@@ -10,6 +10,9 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import islice
 
+# A line that is repeated a thousand times is as many mistakes: nobody reads them all.
+_TOLD_MISTAKES = 200
+
 
 class UserError(Exception):
     """A mistake of the user's, told in one message that says what would help."""
@@ -43,11 +46,13 @@ class Mistake:
 
 
 class SpecError(UserError):
-    """A file is wrong: every mistake in it, in the order of the file, one a line."""
+    """A file is wrong: every mistake in it, one a line in the order of the file; of many the text has the first."""
 
     def __init__(self, mistakes: Iterable[Mistake]) -> None:
         self.mistakes = tuple(sorted(mistakes, key=lambda m: (m.file, m.line, m.column)))
-        super().__init__("\n".join(str(m) for m in self.mistakes))
+        lines = [str(mistake) for mistake in self.mistakes[:_TOLD_MISTAKES]]
+        more = len(self.mistakes) - len(lines)
+        super().__init__("\n".join([*lines, *([f"... and {more:,} mistakes more"] if more else [])]))
 
 
 class UnknownName(UserError):

@@ -21,8 +21,11 @@ from patterns.plugin import load_module, modules
 if TYPE_CHECKING:
     from experiments.diagram import Diagram
     from experiments.request import Request
+    from experiments.settings import Settings
     from experiments.sides import Side
     from experiments.text.page import Part
+    from patterns.plan import Plan
+    from patterns.report import Execution
 
 DRAWINGS = "experiments.drawings"
 
@@ -176,7 +179,19 @@ def plan_page(request: Request, side: Side, call_name: str, drawing: tuple[int |
     execution = executions(read_graph(request, side.members, settings), side, settings)[0]
     name = call_named(execution, call_name)
     parts = call_parts(execution, name, *drawing) if name else []
-    return parts if call_name else [*plan_parts(execution), *parts]
+    return parts if call_name else [*plan_parts(execution, apart_from(execution, side, settings)), *parts]
+
+
+def apart_from(execution: Execution, side: Side, settings: Settings) -> Plan | None:
+    """The same with a call for each node; None where that cannot be run."""
+    from experiments.sides import load_machine, lower, mode_names
+    from patterns.errors import UserError
+
+    machine = load_machine(side.family, side.machine, settings.of_machine(side.family))
+    try:
+        return lower(side, execution.plan.graph, machine, mode_names(side.family)[0])
+    except UserError:
+        return None
 
 
 def stage_page(request: Request, side: Side, call_name: str, stage: str) -> list[Part]:

@@ -11,6 +11,7 @@ from experiments.text.quantity import bytes_text, time_text
 from experiments.text.states import states_parts
 from experiments.text.table import Column, Table
 from patterns.errors import UnknownName
+from patterns.gains import Gain, gains
 from patterns.pipeline.listing import listing
 from patterns.pipeline.text import text_timeline, timeline_line
 from patterns.plural import number_of
@@ -27,8 +28,11 @@ FEW_USES = 8
 FEW_NODES = 4
 
 
-def plan_parts(execution: Execution) -> list[Part]:
-    """Every call of a plan: how often, how long, which nodes and why; then what was refused and why."""
+def plan_parts(execution: Execution, apart: Plan | None) -> list[Part]:
+    """Every call of a plan: how often, how long, which nodes and why; what fusing saves; what was refused and why.
+
+    apart: the same graph on the same machine with a call for each node, if it can be run so.
+    """
     plan = execution.plan
     in_all = sum(call.count for call in plan.calls)
     columns = (
@@ -46,6 +50,7 @@ def plan_parts(execution: Execution) -> list[Part]:
         Table(columns, rows),
         launching_line(summarize(execution).launching, plan.launch.mode),
         "What each call holds, and why:\n" + "\n".join(call_line(call) for call in plan.calls),
+        saved(plan, apart),
         schedule_reasons(plan),
         refusals(plan),
         *memory_parts(plan),
@@ -65,6 +70,26 @@ def call_line(call: Call) -> str:
     """The nodes of a call and the reason for it."""
     held = ", ".join(call.nodes) if call.nodes else f"finishes {call.combines}"
     return f"  {call.name}  {held}" + (f": {call.reason}" if call.reason else "")
+
+
+def saved(plan: Plan, apart: Plan | None) -> str:
+    """What calls of several nodes save in a run, '' if there are none."""
+    if apart is None:
+        return ""
+    lines = [f"  {gain.call}  {gain_text(gain)}" for gain in gains(plan, apart)]
+    return (
+        f"What fusing saves in a run, beside a call for each node ({apart.mode}):\n" + "\n".join(lines) if lines else ""
+    )
+
+
+def gain_text(gain: Gain) -> str:
+    """Calls, bytes and work, those that are not 0."""
+    told = [number_of(gain.launches, "call")] if gain.launches else []
+    if gain.num_bytes:
+        told.append(f"{bytes_text(abs(gain.num_bytes))} off-chip{' more' if gain.num_bytes < 0 else ''}")
+    if gain.extra_work:
+        told.append(f"for {abs(gain.extra_work):,} FLOPs and ops {'more' if gain.extra_work > 0 else 'less'}")
+    return ", ".join(told) or "nothing"
 
 
 def schedule_reasons(plan: Plan) -> str:

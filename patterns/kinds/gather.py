@@ -71,6 +71,8 @@ def _counted(node: Node, sizes: Mapping[str, int]) -> Node:
 def _need_distinct(node: Node, operands: Sequence[Tensor], sizes: Mapping[str, int]) -> None:
     """Raises WrongShape unless so many different rows can be found."""
     table, index = operands
+    if not {node.along, *table.dims, *index.dims} <= sizes.keys():
+        return  # an extent is wrong, which is told already
     found = _Found(node.along, table.dims, index.dims)
     asked, rows, lookups = node.argument("distinct", 1), sizes[node.along], points(index.dims, sizes)
     if asked == UNIFORM:

@@ -56,7 +56,7 @@ def infer(node: Node, operands: Sequence[Tensor], declared: Tensor | None, sizes
     need_dim(operands[0], along, "to select from")
     if to in operands[0].dims:
         raise WrongShape(f"{to!r} is a dim of {operands[0].name} already; what is selected has a dim of its own")
-    if need_extent(to, sizes) > sizes[along]:
+    if need_extent(to, sizes) > need_extent(along, sizes):
         raise WrongShape(
             f"{sizes[to]:,} elements ({to!r}) cannot be selected from {along!r}, which has {sizes[along]:,}"
         )

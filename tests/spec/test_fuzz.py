@@ -136,6 +136,24 @@ def test_any_setting_is_taken_or_refused(overrides: dict[str, str]) -> None:
         need_told(mistake_of(partial(workload, name, overrides=overrides)))
 
 
+@pytest.mark.parametrize(
+    ("name", "extent"), [("llama-3.2-1b", "vocabulary"), ("deepseek_v3", "experts"), ("speculative_decoding", "new")]
+)
+def test_kinds_are_not_asked_about_extents_that_have_no_value(name: str, extent: str) -> None:
+    mistake = mistake_of(partial(workload, name, overrides={extent: "1 // 0"}))
+    assert isinstance(mistake, SpecError)
+    assert str(mistake).startswith(f"--set {extent}:1:1: ")
+
+
+def test_a_thousand_mistakes_are_counted_and_not_all_told(tmp_path: Path) -> None:
+    file = tmp_path / "repeated.yaml"
+    file.write_text("name: x\n" + "extents: {}\n" * 1001)
+    mistake = mistake_of(lambda: workload(str(file)))
+    assert isinstance(mistake, SpecError)
+    assert str(mistake).splitlines()[-1] == f"... and {len(mistake.mistakes) - 200:,} mistakes more"
+    assert len(mistake.mistakes) > 1000
+
+
 def test_limits_hold_at_their_edges(tmp_path: Path) -> None:
     sound = data_file("patterns.library", "softmax", ".yaml", "graph").read_bytes()
     file = tmp_path / "long.yaml"
