@@ -90,7 +90,7 @@ def command(
     if side is not None:
         need_of_family(ctx, side.family, side.machine)
     if form != "text":
-        need_graph_only(ctx)
+        need_graph_only(ctx, file)
         show_drawing(form, drawing_of(request, side, members, outline), file)
     elif side is None:
         show_page(graph_page(request, members))
@@ -117,10 +117,14 @@ def need_no_drawing(ctx: click.Context) -> None:
         raise click.UsageError(f"{', '.join(names)}: of the time line of a call, which --stage does not draw")
 
 
-def need_graph_only(ctx: click.Context) -> None:
-    """Raises UsageError for what a drawing of a graph does not show."""
+def need_graph_only(ctx: click.Context, file: Path | None) -> None:
+    """Raises UsageError for what a drawing of a graph does not show, UserError for a file that cannot be written."""
+    from experiments.output import check_writable
+
     if names := given(ctx, ("call_name", "stage", "cycles", "cells")):
         raise click.UsageError(f"{', '.join(names)}: a drawing is of the whole graph, with all its calls")
+    if file is not None:
+        check_writable(file, folder=False)
 
 
 def drawing_of(request: Request, side: Side | None, members: int, outline: bool) -> Diagram:
