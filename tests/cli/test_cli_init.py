@@ -59,6 +59,14 @@ def test_nothing_is_overwritten(folder: Path) -> None:
     assert not (folder / "other.yaml").exists()
 
 
+def test_a_link_that_leads_nowhere_is_not_replaced_either(folder: Path) -> None:
+    (folder / "link.yaml").symlink_to("nowhere.yaml")
+    result = run("init", "link")
+    assert (result.exit_code, "is there already" in result.stderr) == (2, True)
+    assert (folder / "link.yaml").is_symlink()
+    assert not [path for path in folder.iterdir() if path.name.startswith(".")]
+
+
 @pytest.mark.parametrize(
     ("name", "message"),
     [
