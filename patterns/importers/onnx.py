@@ -26,11 +26,15 @@ NONE: Mapping[str, str] = {}
 
 @dataclass(frozen=True)
 class Imported:
-    """A graph of a model. arrays: what the model gives its weights (and the inputs that were added), as the graph
-    has them: to run it on numbers, the model's own inputs are wanting."""
+    """A graph of a model, and what it takes to run it on numbers besides the model's own inputs.
+
+    arrays: the weights, and the inputs that were added (positions), as the graph has them. states: caches that the
+    model has as inputs, with the names of these for every layer; a state begins with their rows.
+    """
 
     graph: Graph
     arrays: Mapping[str, NDArray[Any]]
+    states: Mapping[str, tuple[str, ...]]
 
 
 def import_graph(file: Source, name: str, members: int = 1, overrides: Mapping[str, str] = NONE) -> Graph:
@@ -58,7 +62,7 @@ def import_model(file: Source, name: str, overrides: Mapping[str, str] = NONE) -
     from patterns.importers.onnx_trace.build import built
 
     made = built(_model(file), name, overrides)
-    return Imported(made.graph, made.arrays())
+    return Imported(made.graph, made.arrays(), made.states)
 
 
 def _model(file: Source) -> Model:

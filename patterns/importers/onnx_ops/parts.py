@@ -8,6 +8,7 @@ from patterns.importers.onnx_ops.reductions import positions
 from patterns.importers.onnx_trace.broadcast import meet
 from patterns.importers.onnx_trace.known import Arguments, Unsupported, Value, Wrong, flat
 from patterns.importers.onnx_trace.model import Operation
+from patterns.importers.onnx_trace.symbols import CONTEXT, PAST
 from patterns.importers.onnx_trace.trace import Trace
 
 Handler = Callable[[Trace, Operation], "Value | tuple[Value, ...]"]
@@ -62,7 +63,8 @@ def joined(trace: Trace, values: list[Value], at: int, part: str = "") -> Value:
     for position in range(len(shapes[0])):
         if position != at:
             values = _alike(trace, values, position, at)
-    to = trace.atoms.new(sum(shape[at] for shape in shapes))
+    longer = any(trace.atoms.hint(atom)[1] == PAST for atom in along)
+    to = trace.atoms.new(sum(shape[at] for shape in shapes), *((CONTEXT, 60) if longer else ()))
     trace.atoms.keep_whole(to)
     axes = trace.axes(values[0])
     axes = (*axes[:at], (to,), *axes[at + 1 :])

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from patterns.graph import Argument, Node, Tensor
+from patterns.importers.onnx_trace.counted import counted
 from patterns.importers.onnx_trace.model import Constant
 from patterns.importers.onnx_trace.rewrite import Change, View, rewritten
 from patterns.importers.onnx_trace.sketch import Sketch
@@ -42,22 +42,12 @@ def _match(view: View, node: Node) -> Change | None:
     constants: dict[str, Constant] = {}
     reads = [scores]
     for what, dim, start in (("positions", rows, offset), ("slots", columns, 0)):
-        name = f"{what}_{dim}" if start == 0 else f"{what}_{dim}_{start}"
-        name = name if name in view.sketch.tensors else view.sketch.unused(name)
+        name, new, arrays = counted(view, what, dim, start)
         reads.append(name)
-        if name in view.sketch.tensors:
-            continue
-        tensors[name] = Tensor(name, (dim,), "int32", "input")
-        extent = view.sketch.sizes[dim]
-        constants[name] = Constant((extent,), "int32", partial(_counted, start, extent), name)
+        tensors |= new
+        constants |= arrays
     made = Node(node.name, "zip", fn, tuple(reads), node.writes, arguments=arguments)
     return Change((node.name,), (made,), tensors, constants)
-
-
-def _counted(start: int, extent: int) -> NDArray[Any]:
-    import numpy
-
-    return numpy.arange(start, start + extent)
 
 
 def _masked(view: View, node: Node) -> tuple[str, str, NDArray[Any]] | None:

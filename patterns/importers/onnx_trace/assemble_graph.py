@@ -31,7 +31,8 @@ def assembled(
         blocks.append(Block(block, part.count, nodes, carried))
         for copies in part.weights:
             owners[copies[0]] = block
-            constants[names[copies[0]]] = tuple(sketch.constants[copy] for copy in copies)
+            if copies[0] in sketch.constants:
+                constants[names[copies[0]]] = tuple(sketch.constants[copy] for copy in copies)
         if len(parts) > 1:
             owners |= {node.writes: block for node in part.nodes if sketch.tensors[node.writes].role != "output"}
     used = {read for part in parts for node in part.nodes for read in node.reads}
@@ -54,10 +55,17 @@ def _tensors(
     sketch: Sketch, parts: Sequence[Segment], names: Mapping[str, str], owners: Mapping[str, str], used: set[str]
 ) -> tuple[Tensor, ...]:
     made = [node.writes for part in parts for node in part.nodes]
-    given = [t.name for t in sketch.tensors.values() if t.role == "input" or (t.role == "weight" and t.name in used)]
+    given = [
+        t.name
+        for t in sketch.tensors.values()
+        if t.role == "input" or (t.role in ("weight", "state") and t.name in used)
+    ]
     outputs = [name for name in made if sketch.tensors[name].role == "output"]
     ordered = dict.fromkeys([*given, *outputs, *made])
-    return tuple(replace(sketch.tensors[n], name=names[n], block=owners.get(n, "")) for n in ordered)
+    found = (sketch.tensors[name] for name in ordered)
+    return tuple(
+        replace(t, name=names[t.name], block=owners.get(t.name, ""), shares=names.get(t.shares, "")) for t in found
+    )
 
 
 def _as_read(graph: Graph) -> Graph:

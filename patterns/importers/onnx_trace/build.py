@@ -13,7 +13,7 @@ from patterns.graph import Graph
 from patterns.importers.onnx_trace.assemble_graph import assembled
 from patterns.importers.onnx_trace.finish import finished
 from patterns.importers.onnx_trace.known import Unsupported, Wrong
-from patterns.importers.onnx_trace.layers import segments
+from patterns.importers.onnx_trace.layers import Segment, segments
 from patterns.importers.onnx_trace.model import Constant, Model
 from patterns.importers.onnx_trace.name_nodes import named
 from patterns.importers.onnx_trace.sketch import Sketch
@@ -30,11 +30,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Built:
-    """A graph, and the constants of its weights: one, or one for each execution of its block."""
+    """A graph, and the constants of its weights: one, or one for each execution of its block.
+
+    copies: dims that are other names of dims. states: of each state, the model's inputs that it begins with.
+    """
 
     graph: Graph
     constants: Mapping[str, tuple[Constant, ...]]
     copies: Mapping[str, str]
+    states: Mapping[str, tuple[str, ...]]
 
     @property
     def text(self) -> str:
@@ -73,7 +77,19 @@ def built(model: Model, name: str, overrides: Mapping[str, str]) -> Built:
         sketch = raise_(sketch)
     parts = segments(sketch)
     graph, constants = assembled(sketch, parts, named(sketch, parts, name), name)
-    return Built(graph, constants, sketch.copies)
+    return Built(graph, constants, sketch.copies, _states(sketch, parts))
+
+
+def _states(sketch: Sketch, parts: tuple[Segment, ...]) -> dict[str, tuple[str, ...]]:
+    """What was an input and is a state: of each, the inputs of all times that its block is executed."""
+    found: dict[str, tuple[str, ...]] = {
+        name: (name,) for name, tensor in sketch.tensors.items() if tensor.role == "state"
+    }
+    for part in parts:
+        for copies in part.weights:
+            if copies[0] in found:
+                found = {name: own for name, own in found.items() if name not in copies} | {copies[0]: copies}
+    return found
 
 
 @cache

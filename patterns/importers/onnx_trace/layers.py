@@ -16,7 +16,8 @@ _FEWEST_NODES = 5
 class Segment:
     """Nodes that are executed `count` times: those of the first time.
 
-    carried: (inside, result), as a block has them. weights: of each weight that differs from time to time, all of them.
+    carried: (inside, result), as a block has them. weights: of each weight or state that differs from time to time, all
+    of them.
     last: of what the body makes, that of the last time.
     """
 
@@ -131,7 +132,7 @@ def _connected(
     if all(name == first for name in reads):
         shared.add(first)
         return True
-    if all(name in sketch.constants for name in reads) and first not in carried:
+    if all(name in sketch.constants or sketch.tensors[name].role == "state" for name in reads) and first not in carried:
         return weights.setdefault(first, reads) == reads
     later = made[1:]
     if later[0] is None or later != [(time, later[0][1]) for time in range(len(later))]:

@@ -21,7 +21,7 @@ class Named:
 
 def named(sketch: Sketch, parts: Sequence[Segment], graph_name: str) -> Named:
     """Names for a graph of these segments; a single block is called like the graph."""
-    names = {t.name: t.name for t in sketch.tensors.values() if t.role in ("input", "output")}
+    names = {t.name: t.name for t in sketch.tensors.values() if t.role in ("input", "output", "state")}
     blocks: list[str] = []
     for part in parts:
         prefix = _layer(sketch, part)
@@ -50,11 +50,12 @@ def _layer(sketch: Sketch, part: Segment) -> tuple[str, ...]:
     """The words that all nodes of a repeated body begin with, up to the number of the layer."""
     if part.count == 1:
         return ()
-    first = [sketch.origins[node.writes][0].split("_") for node in part.nodes if node.writes in sketch.origins]
+    made = [sketch.origins[node.writes][0] for node in part.nodes if node.writes in sketch.origins]
+    first = [name.split("_") for name in (*made, *(copies[0] for copies in part.weights))]
     numbered = [tuple(words[: at + 1]) for words in first for at, word in enumerate(words) if word.isdigit() and at > 0]
     prefix, often = Counter(numbered).most_common(1)[0] if numbered else ((), 0)
     # Some nodes are of no module, or of several.
-    return prefix if often > len(part.nodes) // 2 else ()
+    return prefix if often > min(len(part.nodes), len(part.weights)) // 2 else ()
 
 
 def _stripped(name: str, prefix: tuple[str, ...]) -> str:

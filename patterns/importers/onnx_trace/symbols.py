@@ -10,7 +10,7 @@ from patterns.errors import UnknownName, UserError
 from patterns.expression import ExpressionError, evaluate
 from patterns.importers.onnx_trace.model import Declared, Info
 
-BATCH = "batch"
+BATCH, PAST, CONTEXT = "batch", "past", "context"
 # What exporters call the same thing.
 _MEANINGS: Mapping[str, str] = {
     "batch_size": BATCH,
@@ -19,12 +19,12 @@ _MEANINGS: Mapping[str, str] = {
     "seq_length": "seq",
     "sequence": "seq",
     "sequence_length": "seq",
-    "past_sequence_length": "past",
-    "past_seq_len": "past",
-    "past_length": "past",
-    "total_sequence_length": "context",
-    "total_seq_len": "context",
-    "kv_length": "context",
+    "past_sequence_length": PAST,
+    "past_seq_len": PAST,
+    "past_length": PAST,
+    "total_sequence_length": CONTEXT,
+    "total_seq_len": CONTEXT,
+    "kv_length": CONTEXT,
 }
 _USUAL = 128
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -61,8 +61,8 @@ def open_names(inputs: Iterable[Info]) -> dict[str, int]:
             for name in _names(info, axis, dim):
                 usual = 1 if name == BATCH or axis == 0 else _USUAL
                 found.setdefault(name, usual)
-    if "context" in found and "past" in found:
-        found["context"] = found["past"] + found.get("seq", 1)
+    if CONTEXT in found and PAST in found:
+        found[CONTEXT] = found[PAST] + found.get("seq", 1)
     return found
 
 
@@ -89,6 +89,9 @@ def extents(inputs: Iterable[Info], overrides: Mapping[str, str], file: str, fix
         found.setdefault(BATCH, 1)
     for name, text in overrides.items():
         known = symbol(name)
+        if known == CONTEXT and known not in found and PAST in found:
+            # The cache after this run, as elsewhere.
+            known, text = PAST, f"({text}) - seq"
         if known not in found:
             raise UnknownName("extent", name, found)
         try:
