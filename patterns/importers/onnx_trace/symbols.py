@@ -87,7 +87,8 @@ def extents(inputs: Iterable[Info], overrides: Mapping[str, str], file: str, fix
     found = open_names(inputs)
     if fixed_batch:
         found.setdefault(BATCH, 1)
-    for name, text in overrides.items():
+    # The cache after a run is told by what the run adds to it.
+    for name, text in sorted(overrides.items(), key=lambda item: symbol(item[0]) == CONTEXT):
         known = symbol(name)
         if known == CONTEXT and known not in found and PAST in found:
             # The cache after this run, as elsewhere.
