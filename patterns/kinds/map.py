@@ -15,7 +15,7 @@ from patterns.axes import aligned, points
 from patterns.dtypes import dtype_bits
 from patterns.errors import UnknownName
 from patterns.functions import function
-from patterns.graph import Graph, Node, Tensor
+from patterns.graph import Argument, Graph, Node, Tensor
 from patterns.kind import Demand, Operand, Trait, WrongShape
 from patterns.map_functions import MAP
 from patterns.shape import counts, need_reads, written
@@ -90,6 +90,10 @@ def touched(node: Node, graph: Graph, sizes: Mapping[str, int]) -> tuple[tuple[i
 
 
 def compute(node: Node, operands: Sequence[Operand], out_dims: tuple[str, ...]) -> NDArray[np.generic]:
-    """The function of the array."""
-    result: NDArray[np.generic] = MAP[node.fn](aligned(operands[0], out_dims), **dict(node.arguments))
+    """The function of the array; whole numbers stay whole where the function's numbers are."""
+    array = aligned(operands[0], out_dims)
+    given: dict[str, Argument] = dict(node.arguments)
+    if array.dtype.kind in "iu":
+        given = {name: int(v) if isinstance(v, float) and v.is_integer() else v for name, v in given.items()}
+    result: NDArray[np.generic] = MAP[node.fn](array, **given)
     return result
