@@ -15,7 +15,7 @@ from rdu_model.ask import Asked
 from rdu_model.homes import first_memory
 from rdu_model.loops import Run, all_nests
 from rdu_model.machine import Machine, macs_per_pcu, usable_pcus
-from rdu_model.nests import STYLES, nest
+from rdu_model.nests import STYLES, Nest, nest
 from rdu_model.pipe import ITERATION, Item, Pipe, nodes_of
 from rdu_model.predict import predict, streamed_bytes
 from rdu_model.sketch import Sketch, sketch
@@ -73,9 +73,18 @@ def _weight(asked: Asked, sizes: Mapping[str, int], machine: Machine) -> float:
 def choose_tiles(of: Sketch, room_bytes: int) -> dict[int, int]:
     """The extent of each nest's tiles: the whole dim where a loop gains nothing.
 
-    room_bytes: what buffers may take by prediction.
+    room_bytes: what buffers may take by prediction. Where rows are looked up, every step of an outer loop may find the
+    same again: inner loops are cut first as well, so that outer ones need not be for want of room.
     """
     nests = all_nests(of.shape)
+    tiles = _chosen(of, nests, room_bytes)
+    if not any(asked.lookup for asked in of.nodes.values()):
+        return tiles
+    return min((tiles, _chosen(of, nests[::-1], room_bytes)), key=lambda found: predict(of, found, room_bytes))
+
+
+def _chosen(of: Sketch, nests: Sequence[Nest], room_bytes: int) -> dict[int, int]:
+    """Tiles chosen loop by loop, in this order."""
     tiles = {loop.key: of.sizes[loop.dim] for loop in nests}
     for again in range(ROUNDS):
         for loop in nests:
