@@ -42,6 +42,7 @@ FEW: Mapping[str, Mapping[str, Any]] = {
         "CONTEXT": 256,
         "alternatives": lambda: list(ALTERNATIVES())[:3],
     },
+    "fp8_attention_error": {"HEADS": 1, "TOKENS": 64, "HEAD_DIM": 16, "BLOCK": 16},
     "off_chip_bytes": {"WORKLOADS": (("softmax", "decode", None), (TINY, "decode", 256), (TINY, "prefill", 256))},
 }
 

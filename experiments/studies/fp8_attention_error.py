@@ -1,0 +1,241 @@
+"""What fp8 costs attention in accuracy, and what block scales and a random Hadamard rotation give back.
+
+Each row runs a graph through a machine's own calls and tiles, rounded where that machine rounds, and compares it with
+the same attention in float64. Inputs are normal numbers of which 0.1 % have an outlier of ten times the spread added.
+Published: Shah et al., FlashAttention-3, arXiv 2407.08608, section 3.3 and table 3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from experiments.survey import Record, Survey
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from patterns.graph import Graph
+
+GPU, RDU = "h100_sxm", "sn40l"
+HEADS, TOKENS, HEAD_DIM, BLOCK = 2, 1024, 128, 128
+OUTLIERS, OUTLIER_SPREAD = 0.001, 10.0
+SEED = 0
+MILLION = 1e6
+# The published error of the plain fp8 attention over that of FlashAttention-3's.
+PUBLISHED_RATIO = 2.6
+
+ATTENTION = """
+name: attention_{dtype}
+extents: {{heads: {heads}, queries: {tokens}, keys: {tokens}, head_dim: {head_dim}}}
+tensors:
+  q: {{dims: [heads, queries, head_dim], dtype: {dtype}, role: input}}
+  k: {{dims: [heads, keys, head_dim], dtype: {dtype}, role: input}}
+  v: {{dims: [heads, keys, head_dim], dtype: {dtype}, role: input}}
+  y: {{dims: [heads, queries, head_dim], dtype: {dtype}, role: output}}
+nodes:
+  scores:        {{kind: mm,     reads: [q, k], over: [head_dim]}}
+  scaled:        {{kind: map,    fn: scale, reads: [scores], inverse_root: head_dim}}
+  top:           {{kind: reduce, fn: max,   reads: [scaled], over: [keys]}}
+  shifted:       {{kind: zip,    fn: sub,   reads: [scaled, top]}}
+  e:             {{kind: map,    fn: exp,   reads: [shifted]}}
+  total:         {{kind: reduce, fn: sum,   reads: [e], over: [keys]}}
+  probabilities: {{kind: zip,    fn: div,   reads: [e, total]}}
+  y:             {{kind: mm,     reads: [probabilities, v], over: [keys]}}
+"""
+# A scale for each head of each operand; probabilities are divided by their sum before they become fp8.
+PLAIN_FP8 = """
+name: plain_fp8_attention
+extents: {{heads: {heads}, queries: {tokens}, keys: {tokens}, head_dim: {head_dim}}}
+tensors:
+  q:      {{dims: [heads, queries, head_dim], dtype: fp16, role: input}}
+  k:      {{dims: [heads, keys, head_dim], dtype: fp16, role: input}}
+  v:      {{dims: [heads, keys, head_dim], dtype: fp16, role: input}}
+  scores: {{dims: [heads, queries, keys], dtype: fp32, role: intermediate}}
+  sums:   {{dims: [heads, queries, head_dim], dtype: fp32, role: intermediate}}
+  y:      {{dims: [heads, queries, head_dim], dtype: fp16, role: output}}
+nodes:
+{quantised}
+  scores:        {{kind: mm,     reads: [q_small, k_small], over: [head_dim]}}
+  by_q:          {{kind: zip,    fn: mul,   reads: [scores, q_scale]}}
+  by_k:          {{kind: zip,    fn: mul,   reads: [by_q, k_scale]}}
+  scaled:        {{kind: map,    fn: scale, reads: [by_k], inverse_root: head_dim}}
+  top:           {{kind: reduce, fn: max,   reads: [scaled], over: [keys]}}
+  shifted:       {{kind: zip,    fn: sub,   reads: [scaled, top]}}
+  e:             {{kind: map,    fn: exp,   reads: [shifted]}}
+  total:         {{kind: reduce, fn: sum,   reads: [e], over: [keys]}}
+  probabilities: {{kind: zip,    fn: div,   reads: [e, total]}}
+  weights:       {{kind: map,    fn: cast,  reads: [probabilities], dtype: fp8_e4m3}}
+  sums:          {{kind: mm,     reads: [weights, v_small], over: [keys]}}
+  by_v:          {{kind: zip,    fn: mul,   reads: [sums, v_scale]}}
+  y:             {{kind: map,    fn: cast,  reads: [by_v], dtype: fp16}}
+"""
+QUANTISED = """
+  {x}_full:  {{kind: map,    fn: cast,  reads: [{x}], dtype: fp32}}
+  {x}_sizes: {{kind: map,    fn: abs,   reads: [{x}_full]}}
+  {x}_top:   {{kind: reduce, fn: max,   reads: [{x}_sizes], over: [{rows}, head_dim]}}
+  {x}_scale: {{kind: map,    fn: scale, reads: [{x}_top], by: 0.002232142857142857}}
+  {x}_ratio: {{kind: zip,    fn: div,   reads: [{x}_full, {x}_scale]}}
+  {x}_small: {{kind: map,    fn: cast,  reads: [{x}_ratio], dtype: fp8_e4m3}}
+"""
+
+Arrays = Mapping[str, "NDArray[Any]"]
+
+
+@dataclass(frozen=True)
+class Method:
+    """One row. dtype: of the inputs. fused: as one kernel or section, or every node by itself. published: its RMSE."""
+
+    name: str
+    dtype: str
+    graph: Callable[[], Graph]
+    given: Callable[[Arrays], Arrays]
+    fused: bool = True
+    published: float | None = None
+
+
+def methods() -> list[Method]:
+    """Every row, from the plainest."""
+    shaped = {"one scale": TOKENS, "blocks": BLOCK}
+    fp8 = [
+        ("fp8, a scale for each head", "one scale", False, None),
+        ("fp8, block scales", "blocks", False, 2.4e-2),
+        ("fp8, a scale for each head, rotated", "one scale", True, 9.3e-3),
+        ("fp8, block scales, rotated", "blocks", True, 9.1e-3),
+    ]
+    return [
+        Method("fp16, every result stored", "fp16", lambda: attention("fp16"), dict, False, 3.2e-4),
+        Method("fp16, fused", "fp16", lambda: attention("fp16"), dict, True, 1.9e-4),
+        Method("bf16, every result stored", "bf16", lambda: attention("bf16"), dict, False),
+        Method("bf16, fused", "bf16", lambda: attention("bf16"), dict),
+        Method("fp8, plain", "fp16", plain_fp8, dict, False, 2.4e-2),
+        *(
+            Method(name, "fp16", _fp8(shaped[blocks]), _in_blocks(shaped[blocks], rotated), True, published)
+            for name, blocks, rotated, published in fp8
+        ),
+    ]
+
+
+def attention(dtype: str) -> Graph:
+    """Attention whose tensors are all of a type."""
+    return _parsed(ATTENTION, dtype=dtype)
+
+
+def plain_fp8() -> Graph:
+    """Attention in fp8 as it would be written first."""
+    parts = (("q", "queries"), ("k", "keys"), ("v", "keys"))
+    return _parsed(PLAIN_FP8, quantised="".join(QUANTISED.format(x=x, rows=rows) for x, rows in parts))
+
+
+def _parsed(text: str, **words: str) -> Graph:
+    from patterns.read import parse_graph
+
+    return parse_graph(text.format(heads=HEADS, tokens=TOKENS, head_dim=HEAD_DIM, **words))
+
+
+def _fp8(rows: int) -> Callable[[], Graph]:
+    from patterns.library import workload
+
+    sizes = {"heads": HEADS, "queries": TOKENS, "keys": TOKENS, "head_dim": HEAD_DIM}
+    return lambda: workload("fp8_attention", overrides={**sizes, "query_rows": rows, "key_rows": rows})
+
+
+def _in_blocks(rows: int, rotated: bool) -> Callable[[Arrays], Arrays]:
+    import numpy
+
+    def given(arrays: Arrays) -> Arrays:
+        cut = {name: array.reshape(HEADS, TOKENS // rows, rows, HEAD_DIM) for name, array in arrays.items()}
+        return cut | {"rotation": hadamard(HEAD_DIM) if rotated else numpy.eye(HEAD_DIM)}
+
+    return given
+
+
+def hadamard(extent: int) -> NDArray[Any]:
+    """An orthogonal matrix of +-1 / sqrt(extent), a power of two: Sylvester's, with random signs of its rows."""
+    import numpy
+
+    made = numpy.ones((1, 1))
+    while len(made) < extent:
+        made = numpy.block([[made, made], [made, -made]])
+    signs = numpy.random.default_rng(SEED).choice([-1.0, 1.0], extent)
+    turned: NDArray[Any] = made * signs[:, None] / extent**0.5
+    return turned
+
+
+def inputs(dtype: str) -> Arrays:
+    """Normal numbers with outliers, rounded to a type."""
+    import numpy
+
+    from patterns.rounding import rounded
+
+    random = numpy.random.default_rng(SEED)
+    return {name: rounded(_with_outliers(random), dtype).astype(float) for name in "qkv"}
+
+
+def _with_outliers(random: np.random.Generator) -> NDArray[Any]:
+    shape = (HEADS, TOKENS, HEAD_DIM)
+    outliers = OUTLIER_SPREAD * random.normal(size=shape) * (random.random(shape) < OUTLIERS)
+    numbers: NDArray[Any] = random.normal(size=shape) + outliers
+    return numbers
+
+
+def records() -> list[Record]:
+    """A row a method: its root mean square error on each machine, and the published one."""
+    rows: list[Record] = []
+    for method in methods():
+        gpu, rdu = errors(method)
+        published = None if method.published is None else MILLION * method.published
+        rows.append(
+            {
+                "attention": method.name,
+                "gpu_rmse_millionths": MILLION * gpu,
+                "rdu_rmse_millionths": MILLION * rdu,
+                "published_rmse_millionths": published,
+            }
+        )
+    return rows
+
+
+def errors(method: Method) -> tuple[float, float]:
+    """Of a method on the GPU and on the RDU."""
+    import gpu_model
+    import rdu_model
+    from patterns.evaluate import evaluate
+    from patterns.execute import execute
+
+    arrays, graph = inputs(method.dtype), method.graph()
+    exact = evaluate(attention("fp32"), arrays)["y"]
+    plans = (
+        gpu_model.lower(graph, gpu_model.load_machine(GPU), policy="library" if method.fused else "pattern"),
+        rdu_model.lower(graph, rdu_model.load_machine(RDU), mode="fused" if method.fused else "unfused"),
+    )
+    given, rules = method.given(arrays), (gpu_model.stored, rdu_model.stored)
+    done = [execute(plan, given, rounding=rule)["y"] for plan, rule in zip(plans, rules, strict=True)]
+    gpu, rdu = (float(((array.reshape(exact.shape) - exact) ** 2).mean() ** 0.5) for array in done)
+    return gpu, rdu
+
+
+def finding(rows: Sequence[Record]) -> str:
+    """How far fp8 is from fp16, and what of it each remedy gives back."""
+    gpu, rdu = ({row["attention"]: row[f"{one}_rmse_millionths"] for row in rows} for one in ("gpu", "rdu"))
+    both, plain, scaled = (gpu[f"fp8, {name}"] for name in ("block scales, rotated", "plain", "a scale for each head"))
+    on_gpu, on_rdu = (one["fp16, every result stored"] / one["fp16, fused"] for one in (gpu, rdu))
+    return (
+        f"On the {GPU} fp8 attention with block scales and a random Hadamard rotation of queries and keys has"
+        f" {plain / both:.2f} times less error than plain fp8 (published: {PUBLISHED_RATIO}), and"
+        f" {both / gpu['fp16, fused']:.0f} times more than fp16. Of the first factor, probabilities that become fp8"
+        f" before the division by their sum, 256 times greater, are {plain / scaled:.2f}, the rotation is"
+        f" {scaled / gpu['fp8, a scale for each head, rotated']:.2f}, and block scales are"
+        f" {scaled / gpu['fp8, block scales']:.2f}: the relative error of a float hardly depends on its scale. Fused,"
+        f" fp16 has {on_gpu:.2f} times less error on the GPU, which keeps in fp32 what it fuses, and {on_rdu:.2f} on the"
+        f" {RDU}, whose stages hand fp16 on."
+    )
+
+
+STUDY = Survey(
+    question="What does fp8 cost attention in accuracy, and what do block scales and a Hadamard rotation give back?",
+    records=records,
+    finding=finding,
+)
