@@ -229,7 +229,7 @@ def finding(rows: Sequence[Record]) -> str:
         f" before the division by their sum, 256 times greater, are {plain / scaled:.2f}, the rotation is"
         f" {scaled / gpu['fp8, a scale for each head, rotated']:.2f}, and block scales are"
         f" {scaled / gpu['fp8, block scales']:.2f}: the relative error of a float hardly depends on its scale. Fused,"
-        f" fp16 has {on_gpu:.2f} times less error on the GPU, which keeps in fp32 what it fuses, and {on_rdu:.2f} on the"
+        f" fp16 has {on_gpu:.2f} times less error on the GPU, which keeps in fp32 what it fuses, {on_rdu:.2f} on the"
         f" {RDU}, whose stages hand fp16 on."
     )
 
