@@ -30,6 +30,8 @@ def test_experts_that_are_found_are_streamed_once(batch: int, experts: float) ->
     plan = lower(made, SN40L, mode="fused", members=2)
     for name in EXPERTS:
         assert moved(plan, name) == pytest.approx(experts * MATRIX, rel=1e-5)  # each tile is rounded
+    # The whole layer is one call: tokens are not taken one by one for want of room.
+    assert [call.block for call in plan.calls] == ["embedding", "decoder", "head"]
 
 
 def test_a_prefill_computes_the_chosen_experts_only() -> None:
