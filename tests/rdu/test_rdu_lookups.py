@@ -26,7 +26,7 @@ def moved(plan: Plan, tensor: str) -> int:
 
 @pytest.mark.parametrize(("batch", "experts"), [(1, 2.0), (8, 7.19909668)])
 def test_experts_that_are_found_are_streamed_once(batch: int, experts: float) -> None:
-    made = workload("mixtral", batch=batch, context=512, members=2, overrides={"layers": 1})
+    made = workload("mixtral", batch=batch, context=4096, members=2, overrides={"layers": 1})
     plan = lower(made, SN40L, mode="fused", members=2)
     for name in EXPERTS:
         assert moved(plan, name) == pytest.approx(experts * MATRIX, rel=1e-5)  # each tile is rounded
