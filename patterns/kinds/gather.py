@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from patterns.axes import aligned, counted, extents_of, points, without
 from patterns.distinct import expected_distinct, rounded, shown
 from patterns.dtypes import is_integer
-from patterns.errors import UserError
+from patterns.errors import UserError, did_you_mean
 from patterns.expression import ExpressionError, parse, value_of
 from patterns.graph import Graph, Node, Tensor
 from patterns.kind import Demand, Operand, Trait, WrongShape

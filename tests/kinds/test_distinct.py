@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy
 import pytest
 
+from experiments.text.graph import remarks
 from patterns.count import compulsory, parameter_bytes
 from patterns.distinct import expected_distinct
 from patterns.errors import SpecError
@@ -112,7 +113,7 @@ nodes:
         ("7", "distinct is 7 rows; at least 1 is found, and chosen [tokens, slots] looks up 6"),
         ("tokens * 3", "distinct is 9 rows; at least 1 is found, and chosen [tokens, slots] looks up 6"),
         ("0", "distinct is 0 rows; at least 1 is found"),
-        ("unifrom", "unknown name 'unifrom'"),
+        ("unifrom", "unknown name 'unifrom' (did you mean 'uniform'?)"),
         ("2.5", "a whole number or an expression of extents is due"),
     ],
 )
@@ -136,3 +137,10 @@ def test_it_changes_no_numbers_and_is_written_as_it_was_read() -> None:
     arrays = random_arrays(plain, 0)
     for name, array in evaluate(plain, arrays).items():
         assert (evaluate(written, arrays)[name] == array).all()
+
+
+def test_a_page_tells_how_rows_are_counted() -> None:
+    assert remarks(gathers(3, ", distinct: uniform")) == (
+        "\n  rows  gate, up, down: expected 4.625 of 8 rows, drawn uniformly"
+    )
+    assert remarks(gathers(3, "")) == ""
