@@ -34,8 +34,9 @@ def assembled(
     for piece in pieces.values():
         extents.update(piece.extents)
     whole = len(sizes) == len(spec.extents)
+    used = {piece.entry for piece in pieces.values()}
     lost = tuple(
-        f"{name}_" for _, name, entry in blocks_of(spec) if not isinstance(entry, BlockSpec) and name not in pieces
+        f"{name}_" for _, name, entry in blocks_of(spec) if not isinstance(entry, BlockSpec) and name not in used
     )
     assembly = Assembly(spec, document, extents, frozenset({*spec.extents, *extents}), whole, lost, mistakes)
     assembly.made.update(_writers(spec, pieces))
@@ -44,8 +45,9 @@ def assembled(
     for path, name, entry in blocks_of(spec):
         if isinstance(entry, BlockSpec):
             blocks.append(assembly.block(path, name, entry))
-        elif name in pieces:
-            blocks += _placed(assembly, path, pieces[name], entry.reads)
+        else:
+            for piece in pieces.values():
+                blocks += _placed(assembly, path, piece) if piece.entry == name else ()
     assembly.check_written()
     return Graph(spec.name, tuple(extents.items()), _tensors(assembly, pieces, blocks), tuple(blocks))
 
@@ -62,10 +64,13 @@ def _writers(spec: GraphSpec, pieces: Mapping[str, Piece]) -> dict[str, tuple[st
     return found
 
 
-def _placed(assembly: Assembly, path: Path, piece: Piece, reads: Mapping[str, str]) -> tuple[Block, ...]:
+def _placed(assembly: Assembly, path: Path, piece: Piece) -> tuple[Block, ...]:
     """The blocks of another graph, their names checked against ours and what they read against what it must be."""
     for theirs, due in piece.operands.items():
-        _check_operand(assembly, (*path, "reads", theirs), piece, theirs, due)
+        said = (*path, "reads", theirs)
+        if said not in assembly.document.where or assembly.document.value(said) != piece.tensors[theirs]:
+            said = (*path, "carried", theirs)
+        _check_operand(assembly, said, piece, theirs, due)
     nodes = [node.name for block in piece.blocks for node in block.nodes]
     extent_at: dict[str, Path] = {name: ("extents", name) for name in assembly.spec.extents}
     for what, taken, names in (

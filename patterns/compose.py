@@ -13,6 +13,7 @@ from patterns.graph import Graph
 from patterns.load import Document
 from patterns.order import chain_text
 from patterns.piece import Piece, held, made_elsewhere, needed, piece
+from patterns.repetition import Repetition
 from patterns.spec import AgainSpec, Entry, GraphSpec, UseSpec
 from patterns.yaml_tree import MAX_NODES, Path
 
@@ -44,7 +45,7 @@ def used(
     opened: Opened,
     mistakes: list[Mistake],
 ) -> dict[str, Piece]:
-    """What is used of other graphs, by the name that it has here; what has a mistake is left out.
+    """What is used of other graphs, by the names that it has here; what has a mistake is left out.
 
     sizes: our extents. overrides: extents of what is used, by our names for them (NAME_extent).
     """
@@ -101,12 +102,13 @@ class _Composer:
         dims = {extent: same.get(extent, f"{name}_{extent}") for extent in source.sizes}
         self.need_reads(path, entry.reads, source, chosen)
         if len(self.mistakes) == before:
-            self.found[name] = piece(name, source, chosen, dims, entry.reads, {}, dims.keys() - same)
+            first = piece(name, name, source, chosen, dims, entry.reads, {}, dims.keys() - same)
+            self.found |= Repetition(name, entry, first, self.document, self.sizes, self.mistakes).pieces()
 
     def again(self, name: str, entry: AgainSpec) -> None:
         """Take once more what another entry uses."""
         path: Path = ("blocks", name)
-        first = self.found.get(entry.again)
+        first = next((piece for piece in self.found.values() if piece.entry == entry.again), None)
         if first is None:
             if not isinstance((self.spec.blocks or {}).get(entry.again), UseSpec | AgainSpec):
                 nearest = did_you_mean(entry.again, self.found)
@@ -116,7 +118,7 @@ class _Composer:
         self.need_reads(path, entry.reads, first.source, first.chosen)
         same = {theirs: ours for theirs, ours in held(first.source, first.tensors).items() if theirs not in entry.reads}
         if len(self.mistakes) == before:
-            self.found[name] = piece(name, first.source, first.chosen, first.dims, entry.reads, same, ())
+            self.found[name] = piece(name, name, first.source, first.chosen, first.dims, entry.reads, same, ())
 
     def extents(self, path: Path, name: str, entry: UseSpec) -> dict[str, str]:
         """Extents that the other graph is given, as text."""

@@ -12,18 +12,20 @@ from patterns.kind import kind_of
 
 _WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _GIVEN = ("input", "weight", "state")
-_HELD = ("weight", "state")
+HELD = ("weight", "state")
 
 
 @dataclass(frozen=True)
 class Piece:
     """Blocks of a graph, renamed.
 
-    source: the graph and chosen: the blocks taken, under their own names. dims, tensors: our names by theirs.
+    entry: what it is called in our file. source, chosen: the graph and the blocks taken, under their own names.
+    dims, tensors: our names by theirs.
     made: tensors that come with it. extents: those that we had not. operands: what each of our tensors that it reads
     must be, by their name.
     """
 
+    entry: str
     source: Graph
     chosen: tuple[str, ...]
     dims: Mapping[str, str]
@@ -54,6 +56,7 @@ def made_elsewhere(source: Graph, chosen: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def piece(
+    entry: str,
     prefix: str,
     source: Graph,
     chosen: tuple[str, ...],
@@ -64,7 +67,8 @@ def piece(
 ) -> Piece:
     """Blocks of a graph under new names.
 
-    dims: our names of its extents. reads: our tensors in the place of theirs. same: tensors of ours that are theirs
+    entry: what they are called in our file; prefix: what their names begin with. dims: our names of its extents.
+    reads: our tensors in the place of theirs. same: tensors of ours that are theirs
     already (weights and states of another execution). own_dims: extents of theirs that we had not.
     """
     blocks = [source.block_named[name] for name in chosen]
@@ -79,12 +83,12 @@ def piece(
     taken = tuple(_block(block, named[block.name], prefix, tensors, dims) for block in blocks)
     expected = {name: _tensor(source.tensor_named[name], tensors, dims, named, {}) for name in reads if name in theirs}
     extents = {dims[name]: extent for name, extent in source.extents if name in own_dims}
-    return Piece(source, chosen, dims, tensors, taken, made, extents, expected)
+    return Piece(entry, source, chosen, dims, tensors, taken, made, extents, expected)
 
 
 def held(graph: Graph, tensors: Mapping[str, str]) -> dict[str, str]:
     """Our names of a graph's weights and states."""
-    return {name: ours for name, ours in tensors.items() if graph.tensor_named[name].role in _HELD}
+    return {name: ours for name, ours in tensors.items() if graph.tensor_named[name].role in HELD}
 
 
 def _tensor(

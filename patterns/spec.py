@@ -117,6 +117,15 @@ class BlockSpec(Strict):
     """Patterns by name."""
 
 
+class JoinSpec(Strict):
+    """How the results of several executions become one tensor."""
+
+    along: Name
+    """The dim of theirs along which they follow one another."""
+    to: Name
+    """The extent of ours that it becomes."""
+
+
 class UseSpec(Strict):
     """Blocks of another graph, in the place of a block. What they name is called NAME_..., after the block's own name.
 
@@ -133,6 +142,12 @@ class UseSpec(Strict):
     """Extents of the other graph, as expressions of ours. The name of one of ours alone: they are the same dim."""
     reads: dict[Name, Name] = {}
     """{theirs: ours}: which of our tensors stands for a tensor of the other graph."""
+    times: Extent | None = None
+    """How often all that is used is executed, one time after another, as NAME_1, NAME_2 ... with the same weights."""
+    carried: dict[Name, Name] = {}
+    """{theirs: result}: what each time but the first reads of the one before."""
+    joined: dict[Name, JoinSpec] = {}
+    """{result: {along: dim, to: extent}}: results of all times as one tensor, NAME_result."""
 
 
 class AgainSpec(Strict):

@@ -134,7 +134,7 @@ def test_words_of_the_formats_are_names_like_others() -> None:
 def test_an_outline_has_a_box_for_each_block() -> None:
     diagram = outline_of(workload("speculative_decoding"))
     blocks = [box.lines[0] for box in diagram.boxes if box.key.startswith("block ")]
-    assert len(blocks) == 16
+    assert len(blocks) == 17
     assert blocks[1] == "draft_1_decoder x 16"
     drawn = {(arrow.start, arrow.end, arrow.label) for arrow in diagram.arrows}
     assert ("block draft_1_head", "block draft_2_embedding", "draft_1_next_token") in drawn

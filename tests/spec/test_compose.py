@@ -191,6 +191,57 @@ def test_files_are_bounded_together(folder: Path) -> None:
         graph_in(Path("two.yaml"), {}, Opened(budget=Budget(150)))
 
 
+REPEATED = (
+    HEAD.replace("one_w", "gain").replace("size: 6", "size: 6, times: 3, all: times * tokens")
+    + """\
+  one: {use: parts/mlp.yaml, extents: {rows: tokens, hidden: size, layers: 2}, reads: {x: a}, times: times,
+        carried: {x: y}, joined: {y: {along: rows, to: all}}}
+  end: {nodes: {g: {kind: map, fn: neg, reads: [gain]}, q: {kind: map, fn: neg, reads: [one_y]},
+                z: {kind: map, fn: neg, reads: [one_3_y]}}}
+"""
+)
+
+
+def test_a_graph_is_executed_several_times_and_its_results_are_joined(folder: Path) -> None:
+    (folder / "two.yaml").write_text(REPEATED, encoding="utf-8")
+    graph = read_graph("two.yaml")
+    assert parse_graph(write_graph(graph)) == graph
+    assert parameters(graph) == 4 + 2 * 2 * 6 * 12
+    arrays = random_arrays(graph, seed=1)
+    x, made = arrays["a"], []
+    for _ in range(3):
+        x = numpy.exp(x)
+        for own_w, own_v in zip(arrays["one_1_w"], arrays["one_1_v"], strict=True):
+            x = numpy.maximum(x @ own_w, 0) @ own_v
+        made.append(x := -x)
+    found = evaluate(graph, arrays)
+    numpy.testing.assert_allclose(found["q"], -numpy.concatenate(made))
+    numpy.testing.assert_allclose(found["z"], -made[-1])
+    assert len(read_graph("two.yaml", {"times": "5", "one_layers": "4"}).blocks) == 5 * 3 + 2
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("times: times,", "times: 65,", "blocks.one.times: a number from 1 to 64 is due, found 65"),
+        ("times: times,", "times: tim,", "blocks.one.times: unknown name 'tim' (did you mean 'times'?)"),
+        ("times: times,", "", "blocks.one.carried: carried is of a use that is executed several times"),
+        ("{x: y}", "{w: y}", "blocks.one.carried.w: 'w' is a weight, the same each time"),
+        ("{x: y}", "{x: yy}", "blocks.one.carried.x: mlp makes no tensor 'yy'"),
+        ("{x: y}", "{x: up}", "blocks.one.carried.x: tensor 'one_1_up' is written in the repeated block"),
+        ("joined: {y:", "joined: {yy:", "blocks.one.joined.yy: mlp makes no tensor 'yy'"),
+        ("along: rows", "along: row", "blocks.one.joined.y.along: y has no dim 'row' (did you mean 'rows'?)"),
+        ("to: all", "to: size", "blocks.one.joined.y: tokens + tokens + tokens is 12, and 'size' has extent 6"),
+    ],
+)
+def test_what_is_wrong_with_times(folder: Path, old: str, new: str, message: str) -> None:
+    assert old in REPEATED
+    (folder / "two.yaml").write_text(REPEATED.replace(old, new), encoding="utf-8")
+    with pytest.raises(SpecError) as caught:
+        read_graph("two.yaml")
+    assert message in str(caught.value)
+
+
 @pytest.mark.parametrize("members", [1, 2])
 def test_speculative_decoding_is_one_draft_model_and_one_that_checks(members: int) -> None:
     graph = workload("speculative_decoding", members=members)
@@ -199,7 +250,7 @@ def test_speculative_decoding_is_one_draft_model_and_one_that_checks(members: in
     checking = workload("llama-3.1-8b", members=members, overrides={"seq": 5, "last": 5})
     flops = 4 * graph_demand(draft).matrix_flops + graph_demand(checking).matrix_flops
     assert graph_demand(graph).matrix_flops == flops
-    small = {"draft_1_layers": 1, "verify_layers": 1, "context": 32}
+    small = {"draft_layers": 1, "verify_layers": 1, "context": 32}
     assert parse_graph(write_graph(workload("speculative_decoding", overrides=small))).blocks
 
 
