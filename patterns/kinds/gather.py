@@ -64,7 +64,8 @@ def _counted(node: Node, sizes: Mapping[str, int]) -> Node:
     try:
         rows = value_of(parse(str(asked)), sizes)
     except ExpressionError as error:
-        raise WrongShape(str(error), "distinct", error.offset) from error
+        nearest = did_you_mean(str(asked), [UNIFORM])
+        raise WrongShape(f"{error}{nearest}", "distinct", error.offset) from error
     return with_argument(node, "distinct", rows.numerator if rows.denominator == 1 else str(rows))
 
 
