@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.onnx.models import FLOAT, compared, floats, model, node, weight
+from patterns.count import graph_demand
+from patterns.evaluate import evaluate
+from tests.onnx.models import FLOAT, compared, floats, imported, model, node, weight
 
 # The last digits of single precision.
 CLOSE = 2e-6
@@ -55,8 +57,6 @@ def test_an_operation_of_two_values(op: str, left: tuple[int, ...], right: tuple
 
 
 def test_broadcast_products_count_what_is_multiplied(tmp_path: Path) -> None:
-    from patterns.count import graph_demand
-
     made = model([node("MatMul", "a b", "y")], {"a": [1, 5, 8, 16], "b": [3, 1, 16, 4]}, {"y": [3, 5, 8, 4]})
     found = compared(tmp_path, made, {"a": floats(1, 5, 8, 16), "b": floats(3, 1, 16, 4)})
     assert found.graph.shape("y") == (3, 5, 8, 4)
@@ -179,10 +179,65 @@ POOLINGS = [
     ("GlobalMaxPool", {}),
     ("LRN", {"size": 3, "alpha": 0.1, "beta": 0.6, "bias": 2.0}),
     ("DepthToSpace", {"blocksize": 2}),
+    ("Upsample", {"scales": [1.0, 1.0, 2.0, 3.0], "mode": "nearest"}),
 ]
 
 
 @pytest.mark.parametrize(("op", "attributes"), POOLINGS)
 def test_a_pooling(op: str, attributes: dict[str, Any], tmp_path: Path) -> None:
-    made = model([node(op, "x", "y", **attributes)], {"x": [2, 4, 9, 7]}, {"y": None})  # type: ignore[dict-item]
+    opset = 7 if op == "Upsample" else 17
+    made = model([node(op, "x", "y", **attributes)], {"x": [2, 4, 9, 7]}, {"y": None}, opset=opset)  # type: ignore[dict-item]
     assert compared(tmp_path, made, {"x": floats(2, 4, 9, 7)}).error < CLOSE
+
+
+TRANSPOSED = [
+    ({"strides": [2, 3], "pads": [1, 0, 1, 1]}, (4, 5, 3, 3)),
+    ({"strides": [2, 2], "group": 2, "dilations": [2, 1], "output_padding": [1, 0]}, (4, 3, 2, 2)),
+]
+
+
+@pytest.mark.parametrize(("attributes", "kernel"), TRANSPOSED)
+def test_a_transposed_convolution(attributes: dict[str, Any], kernel: tuple[int, ...], tmp_path: Path) -> None:
+    bias = weight(kernel[1] * attributes.get("group", 1))
+    nodes = [node("ConvTranspose", "x w b", "y", **attributes)]
+    made = model(nodes, {"x": [2, 4, 5, 4]}, {"y": None}, {"w": weight(*kernel), "b": bias})  # type: ignore[dict-item]
+    assert compared(tmp_path, made, {"x": floats(2, 4, 5, 4)}).error < CLOSE
+
+
+def test_a_picture_that_is_enlarged_and_convolved(tmp_path: Path) -> None:
+    nodes = [node("Resize", "x - scales", "l", mode="nearest"), node("Conv", "l w", "y", pads=[1, 1, 1, 1])]
+    weights = {"scales": np.float32([1, 1, 2, 2]), "w": weight(3, 4, 3, 3)}
+    made = model(nodes, {"x": [1, 4, 5, 3]}, {"y": None}, weights)  # type: ignore[dict-item]
+    assert compared(tmp_path, made, {"x": floats(1, 4, 5, 3)}).error < CLOSE
+
+
+def test_the_greatest_elements(tmp_path: Path) -> None:
+    outputs: Any = {"v": None, "i": None}
+    made = model([node("TopK", "x k", "v i", axis=1)], {"x": [2, 5, 3]}, outputs, {"k": np.array([2])}, integers=["i"])
+    assert compared(tmp_path, made, {"x": floats(2, 5, 3)}).error < CLOSE
+
+
+# Attributes; shapes of queries, keys and values.
+ATTENTIONS = [
+    ({"is_causal": 1}, (2, 4, 5, 6), (2, 2, 5, 6), (2, 2, 5, 3)),
+    ({"q_num_heads": 4, "kv_num_heads": 4, "scale": 0.3}, (2, 5, 8), (2, 7, 8), (2, 7, 12)),
+]
+
+
+@pytest.mark.parametrize(("attributes", "q", "k", "v"), ATTENTIONS)
+def test_attention_as_one_operation(attributes: Any, q: Any, k: Any, v: Any, tmp_path: Path) -> None:
+    nodes, shapes = [node("Attention", "q k v", "y", **attributes)], {"q": q, "k": k, "v": v}
+    made = model(nodes, shapes, {"y": None}, opset=23)  # type: ignore[dict-item]
+    feeds = {name: floats(*shape, seed=n) for n, (name, shape) in enumerate(shapes.items())}
+    found = compared(tmp_path, made, feeds)
+    assert found.error < CLOSE
+    assert ("causal" in {item.fn for _, item in found.graph.nodes()}) == ("is_causal" in attributes)
+
+
+def test_before_version_7_axes_are_said(tmp_path: Path) -> None:
+    nodes = [node("Add", "x w", "a", axis=1, broadcast=1), node("Mul", "a a", "y")]
+    made = model(nodes, {"x": [2, 3, 4]}, {"y": None}, {"w": weight(3)}, opset=6)  # type: ignore[dict-item]
+    brought = imported(tmp_path, made)
+    x = floats(2, 3, 4)
+    found = evaluate(brought.graph, {**brought.arrays, "x": x})
+    assert np.allclose(found["y"], (x + weight(3)[:, None]) ** 2, atol=1e-5)

@@ -41,6 +41,17 @@ def with_attribute(fn: str, attribute: str, default: float, argument: str = "by"
     return handler
 
 
+def sides(trace: Trace, operation: Operation) -> tuple[Value, Value]:
+    """Two values that broadcast. Before version 7 the second one's axes may begin at an axis of the first."""
+    left, right = (trace.operand(name) for name in operation.inputs[:2])
+    prelu = operation.op == "PRelu" and len(right.axes) == 1 and trace.opset < 7
+    at = 1 if prelu else operation.attributes.get("axis") if trace.opset < 7 else None
+    if at is None:
+        return left, right
+    room = len(left.axes) - len(right.axes) - (int(at) % max(1, len(left.axes)))
+    return left, Value((*right.axes, *[()] * max(0, room)), right.tensor)
+
+
 def zipped(trace: Trace, fn: str, left: Value, right: Value, part: str = "", dtype: str = "") -> Value:
     """A function of two values that broadcast."""
     values, axes = broadcast(trace, [left, right])
@@ -57,7 +68,7 @@ def _add(trace: Trace, operation: Operation) -> Value:
         by = trace.scalar(other)
         if by is not None and trace.constant(value) is None:
             return trace.map("shift", trace.operand(value), by=finite(by))
-    return zipped(trace, "add", trace.operand(left), trace.operand(right))
+    return zipped(trace, "add", *sides(trace, operation))
 
 
 def _sub(trace: Trace, operation: Operation) -> Value:
@@ -67,7 +78,7 @@ def _sub(trace: Trace, operation: Operation) -> Value:
     if (by := trace.scalar(left)) is not None:
         negative = trace.map("neg", trace.operand(right), part="negative")
         return trace.map("shift", negative, by=finite(by))
-    return zipped(trace, "sub", trace.operand(left), trace.operand(right))
+    return zipped(trace, "sub", *sides(trace, operation))
 
 
 def _mul(trace: Trace, operation: Operation) -> Value:
@@ -76,7 +87,7 @@ def _mul(trace: Trace, operation: Operation) -> Value:
         by = trace.scalar(other)
         if by is not None and trace.constant(value) is None:
             return trace.map("scale", trace.operand(value), by=finite(by))
-    return zipped(trace, "mul", trace.operand(left), trace.operand(right))
+    return zipped(trace, "mul", *sides(trace, operation))
 
 
 def _div(trace: Trace, operation: Operation) -> Value:
@@ -89,7 +100,7 @@ def _div(trace: Trace, operation: Operation) -> Value:
     if dividend is not None:
         inverse = trace.map("reciprocal", trace.operand(right), part="inverse")
         return inverse if dividend == 1 else trace.map("scale", inverse, by=finite(dividend))
-    return zipped(trace, "div", trace.operand(left), trace.operand(right))
+    return zipped(trace, "div", *sides(trace, operation))
 
 
 _POWERS: Mapping[float, str] = {2: "square", 0.5: "sqrt", -0.5: "rsqrt", -1: "reciprocal", 1: "copy"}
@@ -115,12 +126,11 @@ def _several(fn: str, trace: Trace, operation: Operation) -> Value:
 
 
 def _compared(fn: str, trace: Trace, operation: Operation) -> Value:
-    left, right = (trace.operand(name) for name in operation.inputs[:2])
-    return zipped(trace, fn, left, right, dtype="int8")
+    return zipped(trace, fn, *sides(trace, operation), dtype="int8")
 
 
 def _greater(fn: str, trace: Trace, operation: Operation) -> Value:
-    left, right = (trace.operand(name) for name in operation.inputs[:2])
+    left, right = sides(trace, operation)
     return zipped(trace, fn, right, left, dtype="int8")
 
 
@@ -193,7 +203,7 @@ def _swish(trace: Trace, operation: Operation) -> Value:
 
 
 def _prelu(trace: Trace, operation: Operation) -> Value:
-    value, slope = (trace.operand(name) for name in operation.inputs[:2])
+    value, slope = sides(trace, operation)
     high = trace.map("relu", value, part="high")
     low = trace.map("at_most", value, part="low", by=0.0)
     return zipped(trace, "add", high, zipped(trace, "mul", low, slope, part="slope"))

@@ -24,7 +24,8 @@ _MOST = 2**20
 
 @dataclass(frozen=True)
 class Frame:
-    """How windows lie along one dim: `extent` elements padded by `before` and `after`, windows of `size` elements."""
+    """How windows lie along one dim: `extent` elements with `between` others between each two, padded by `before` and
+    `after`; windows of `size` elements."""
 
     extent: int
     size: int
@@ -32,6 +33,12 @@ class Frame:
     dilation: int
     before: int
     after: int
+    between: int = 0
+
+    @property
+    def padded(self) -> int:
+        """Elements of the padded dim."""
+        return self.before + (self.extent - 1) * (self.between + 1) + 1 + self.after
 
     @property
     def reach(self) -> int:
@@ -41,7 +48,7 @@ class Frame:
     @property
     def windows(self) -> int:
         """Windows that fit."""
-        return (self.extent + self.before + self.after - self.reach) // self.stride + 1
+        return (self.padded - self.reach) // self.stride + 1
 
 
 def frames(operation: Operation, extents: Sequence[int], sizes: Sequence[int], rounded_up: bool) -> list[Frame]:
@@ -104,14 +111,19 @@ def _padded(trace: Trace, value: Value, at: int, frame: Frame, lowest: bool, hin
     own = trace.axes(value)[at]
     for atom in own[:1] if len(own) == 1 else ():
         trace.atoms.suggest(atom, hint, _HINT)
-    if not frame.before + frame.after:
+    if frame.padded == frame.extent:
         return value
     value, atom = trace.one_atom(value, at)
-    to = trace.atoms.new(frame.extent + frame.before + frame.after, f"padded_{hint}", _HINT)
+    to = trace.atoms.new(frame.padded, f"padded_{hint}", _HINT)
     trace.atoms.keep_whole(to)
     axes = trace.axes(value)
     axes = (*axes[:at], (to,), *axes[at + 1 :])
-    arguments: Arguments = {"before": frame.before, "after": frame.after, "to": (to,)}
+    arguments: Arguments = {
+        "before": frame.before,
+        "after": frame.after,
+        "between": frame.between,
+        "to": (to,),
+    }
     arguments = {key: count for key, count in arguments.items() if count}
     if lowest:
         arguments = {**arguments, "value": "lowest"}
@@ -156,8 +168,8 @@ def _conv(trace: Trace, operation: Operation) -> Value:
         raise Wrong(f"kernel_shape is {list(given)}, and the kernel is {list(sizes)}")
     lie = frames(operation, shape[2:], sizes[2:], False)
     bias = operation.inputs[2] if len(operation.inputs) > 2 else ""
-    windows = windowed(trace, _in_groups(trace, value, 1, groups), lie, False)
-    kernel = _in_groups(trace, kernel, 0, groups)
+    windows = windowed(trace, in_groups(trace, value, 1, groups), lie, False)
+    kernel = in_groups(trace, kernel, 0, groups)
     space = [f"space {n}" for n in range(len(lie))]
     inside = [f"inside {n}" for n in range(len(lie))]
     made = contract(
@@ -175,7 +187,7 @@ def _conv(trace: Trace, operation: Operation) -> Value:
     return zipped(trace, "add", channels, by_channel(trace, bias, len(shape))) if bias else channels
 
 
-def _in_groups(trace: Trace, value: Value, at: int, groups: int) -> Value:
+def in_groups(trace: Trace, value: Value, at: int, groups: int) -> Value:
     """The value with its axis as two, groups and what each has."""
     shape = trace.shape(value)
     return reshaped(trace, value, (*shape[:at], groups, shape[at] // groups, *shape[at + 1 :]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import partial
@@ -158,7 +159,8 @@ def _info(value: onnx.ValueInfoProto, file: str) -> Info:
 def _declared(dim: onnx.TensorShapeProto.Dimension) -> Declared:
     if dim.HasField("dim_value"):
         return dim.dim_value
-    return dim.dim_param or None
+    # A name that no letter is in, such as '?', is none.
+    return dim.dim_param if re.search(r"[A-Za-z]", dim.dim_param) else None
 
 
 def _operation(node: onnx.NodeProto, number: int, file: str) -> Operation:

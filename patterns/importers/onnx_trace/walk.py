@@ -59,12 +59,19 @@ def walked(model: Model, overrides: Mapping[str, str]) -> Trace:
             reason = f"{_named(operation)}: {error}" if str(error) else _named(operation)
             unknown.update(operation.outputs)
         except Wrong as error:
-            raise UserError(f"{model.file}: node {operation.name!r} ({operation.op}): {error}") from None
+            at = f"{model.file}: node {operation.name!r} ({operation.op})"
+            raise UserError(f"{at}: {error}{_with(trace.sizes)}") from None
         if reason:
             refused[reason] += 1
             examples.setdefault(reason, operation.name)
     _refuse(model.file, refused, examples)
     return trace
+
+
+def _with(sizes: Mapping[str, int]) -> str:
+    """What a model was walked with, which another choice may help."""
+    chosen = ", ".join(f"{name} = {extent}" for name, extent in sizes.items())
+    return f" (with {chosen}; the model leaves these open: set them)" if set(sizes) - {BATCH} else ""
 
 
 def _refuse(file: str, refused: Counter[str], examples: Mapping[str, str]) -> None:
@@ -175,5 +182,5 @@ def _check(trace: Trace, model: Model, operation: Operation) -> None:
         if len(shape) != len(declared.shape):
             raise Wrong(f"{name!r} is declared with rank {len(declared.shape)}, and has {len(shape)}: {list(shape)}")
         for axis, (due, found) in enumerate(zip(declared.shape, shape, strict=True)):
-            if isinstance(due, int) and due != found:
+            if isinstance(due, int) and due >= 0 and due != found:
                 raise Wrong(f"{name!r} is declared as {list(declared.shape)}, and is {list(shape)} (dimension {axis})")
