@@ -10,24 +10,26 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from experiments.compare import read_graph
+from experiments.reference import Reference, reference_of
 from experiments.settings import Settings, settle
 from experiments.sides import Side, load_machine, lower, rounding_of, sides
-from patterns.difference import Difference, are_numbers, largest, rounded_tolerance, scales, tolerance
+from patterns.count import hidden
+from patterns.difference import Difference, largest, rounded_tolerance, tolerance
 from patterns.errors import DoesNotFit, UnknownName, UserError
-from patterns.evaluate import evaluate, random_arrays
+from patterns.evaluate import evaluate
 from patterns.execute import execute
-from patterns.graph import Graph
+from patterns.graph import Graph, Node
 from patterns.library import workload
 from patterns.plan import Call, Plan, Tile, Tiling
+from patterns.read import parse_graph
 from patterns.reduced import reduced
 from patterns.rescaled import rescaled
 from patterns.room import held_bytes
-from patterns.rounding import every_result, rounded
+from patterns.rounding import every_result
 from patterns.tiles import PlanError
+from patterns.write import write_graph
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from experiments.request import Request
 
 AUTO = "auto"
@@ -64,23 +66,6 @@ class Made:
     plan: Plan
     small: Plan
     fault: str = ""
-
-
-@dataclass(frozen=True)
-class Reference:
-    """What is put in (as their types hold it), what should come out, and the scale of each result.
-
-    numbers: results that may be nearly right when they are rounded.
-    """
-
-    arrays: Mapping[str, NDArray[Any]]
-    expected: Mapping[str, NDArray[Any]]
-    scales: Mapping[str, float]
-    numbers: Mapping[str, NDArray[Any]]
-
-    def rounded(self, found: Mapping[str, NDArray[Any]]) -> Difference:
-        """The largest error of numbers that were rounded on the way."""
-        return largest(found, self.numbers, self.scales) if self.numbers else Difference(0.0)
 
 
 @dataclass(frozen=True)
@@ -153,8 +138,8 @@ def verify(request: Request, schedules: tuple[str, ...] = (), progress: Progress
     settings = settle(request, both)
     members = both[0].members
     graph = read_graph(request, members, settings)
-    small = reduced(graph, lambda extents: _read(request, members, settings, extents))
-    reference = _reference(small, request.seed, members)
+    small = reduced(graph, lambda extents: _read(request, members, settings, extents, graph))
+    reference = reference_of(small, request.seed, members)
     machines = {side.family: _machine(side, settings, graph) for side in both}
     refused: list[Refused] = []
     found: dict[Structure, list[Made]] = {}
@@ -172,7 +157,7 @@ def verify(request: Request, schedules: tuple[str, ...] = (), progress: Progress
         raise UserError(f"no way to run {graph.name}: {refused[0].reason}")
     checked = tuple(_check(same, reference) for same in found.values())
     of_reference = reference.rounded(evaluate(small, reference.arrays, members, rounding=every_result))
-    allowed = Allowed(tolerance(small, members), rounded_tolerance(small, of_reference.error))
+    allowed = Allowed(tolerance(small, members), rounded_tolerance(small, of_reference.error, members))
     return Verification(graph, small, members, request.seed, allowed, of_reference, checked, tuple(refused))
 
 
@@ -203,9 +188,24 @@ def _separate(name: str, value: object) -> object:
     return "separate" if name == "collectives" else value
 
 
-def _read(request: Request, members: int, settings: Settings, extents: Any) -> Graph:
+def _read(request: Request, members: int, settings: Settings, extents: Mapping[str, str], graph: Graph) -> Graph:
+    """The graph with other extents, by its own reader; by ours where that has them fixed, as an ONNX file's are."""
     overrides = {**settings.of_graph(), **extents}
-    return workload(request.workload, request.phase, members=members, overrides=overrides)
+    try:
+        return workload(request.workload, request.phase, members=members, overrides=overrides)
+    except UnknownName as error:
+        if error.what != "extent":
+            raise
+        return parse_graph(write_graph(_inferred(graph)), overrides=extents)
+
+
+def _inferred(graph: Graph) -> Graph:
+    """The graph without the numbers that its kinds infer from extents."""
+
+    def inferred(node: Node) -> Node:
+        return replace(node, arguments=tuple(pair for pair in node.arguments if pair[0] != "extents"))
+
+    return replace(graph, blocks=tuple(replace(b, nodes=tuple(map(inferred, b.nodes))) for b in graph.blocks))
 
 
 def _machine(side: Side, settings: Settings, graph: Graph) -> Any:
@@ -239,13 +239,15 @@ def mapping_of(plan: Plan) -> Structure:
     )
 
 
-def _reference(graph: Graph, seed: int, members: int) -> Reference:
-    given = random_arrays(graph, seed, members)
-    arrays = {name: rounded(array, graph.tensor_named[name].dtype) for name, array in given.items()}
-    known = {**arrays, **evaluate(graph, arrays, members, also=[node.writes for _, node in graph.nodes()])}
-    expected = evaluate(graph, arrays, members)
-    numbers = {name: array for name, array in expected.items() if are_numbers(graph, name)}
-    return Reference(arrays, expected, scales(graph, known, tuple(expected)), numbers)
+def visible(plan: Plan) -> tuple[str, ...]:
+    """Tensors that a plan leaves in memory: each call's results that others need, or that are results of the run."""
+    found: dict[str, None] = {}
+    for call in plan.calls:
+        for block in plan.graph.blocks:
+            nodes = [node for node in block.nodes if node.name in call.nodes]
+            inside = hidden(plan.graph, [node.name for node in nodes])
+            found.update(dict.fromkeys(node.writes for node in nodes if node.writes not in inside))
+    return tuple(found)
 
 
 def _check(same: Sequence[Made], reference: Reference) -> Checked:
@@ -259,7 +261,7 @@ def _check(same: Sequence[Made], reference: Reference) -> Checked:
     if same[0].fault:
         return replace(found, fault=same[0].fault)
     try:
-        exact = execute(made, reference.arrays)
+        exact = execute(made, reference.arrays, also=visible(made))
         nearly = execute(made, reference.arrays, rounding=rounding_of(plan.family))
         difference = largest(exact, reference.expected, reference.scales)
         return replace(found, difference=difference, rounded=reference.rounded(nearly))

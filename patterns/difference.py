@@ -50,8 +50,8 @@ class Difference:
 def largest(
     found: Mapping[str, NDArray[Any]], expected: Mapping[str, NDArray[Any]], scales: Mapping[str, float]
 ) -> Difference:
-    """The largest error among the tensors that are expected, 1.0 being the scale of each; of equal ones the first."""
-    return max((_of(name, found[name], array, scales[name]) for name, array in expected.items()), key=lambda d: d.error)
+    """The largest error among the tensors found, 1.0 being the scale of each; of equal ones the first."""
+    return max((_of(name, array, expected[name], scales[name]) for name, array in found.items()), key=lambda d: d.error)
 
 
 def scales(graph: Graph, arrays: Mapping[str, NDArray[Any]], names: Collection[str]) -> dict[str, float]:
@@ -101,15 +101,15 @@ def tolerance(graph: Graph, members: int = 1, unit: float = FLOAT64) -> float:
     return rounds * unit
 
 
-def rounded_tolerance(graph: Graph, of_reference: float) -> float:
-    """The largest error that rounding to the graph's own types explains.
+def rounded_tolerance(graph: Graph, of_reference: float, members: int = 1) -> float:
+    """The largest error that rounding to the graph's own types explains, sums being fp32.
 
-    4 times the error of the reference rounded node by node, or 4 unit roundoffs of the coarsest type if that is more:
-    a machine rounds at fewer places or at others, and not in the same direction.
+    4 times the error of the reference rounded node by node, or 4 unit roundoffs of the coarsest type if that is more: a
+    machine rounds at fewer places or at others, and not in the same direction. At least what fp32 itself explains.
     """
     types = {graph.tensor_named[name].dtype for _, node in graph.nodes() for name in (node.writes, *node.reads)}
     unit = max((UNITS[dtype] for dtype in types if dtype in UNITS), default=FLOAT64)
-    return SPREAD * max(unit, of_reference)
+    return max(SPREAD * max(unit, of_reference), tolerance(graph, members, UNITS["fp32"]))
 
 
 def are_numbers(graph: Graph, name: str) -> bool:

@@ -36,6 +36,8 @@ _GRAINS = (2, 4, 8, 16, 64, 256)
 _LEAST = (4, 2)
 _SMALL = 16
 _TRIALS = 20_000
+# A tensor of more elements is not small.
+_MOST_ELEMENTS = 2_000_000
 
 
 def reduced(graph: Graph, read: Read) -> Graph:
@@ -50,9 +52,37 @@ def reduced(graph: Graph, read: Read) -> Graph:
         except UserError as error:
             refused = refused or error
             continue
-        return replace(small, blocks=tuple(replace(b, count=min(b.count, MOST_REPEATS)) for b in small.blocks))
-    reason = f": {refused}" if refused else ""
-    raise UserError(f"{graph.name}: no small extents keep what its extents are to each other{reason}")
+        return _few_repeats(small)
+    return _few_repeats(_one_by_one(graph, read, refused))
+
+
+def _few_repeats(graph: Graph) -> Graph:
+    return replace(graph, blocks=tuple(replace(b, count=min(b.count, MOST_REPEATS)) for b in graph.blocks))
+
+
+def _one_by_one(graph: Graph, read: Read, refused: UserError | None) -> Graph:
+    """The graph with those extents small with which it can be read: where its nodes relate them, as no formula says.
+
+    Extents of one size are tried together first. Raises UserError if what is left is too large to run.
+    """
+    search = _Search(graph, _GRAINS[0], _LEAST[-1], {})
+    formulas = dict(graph.formulas)
+    free = [name for name in graph.sizes if name not in formulas and graph.sizes[name] > LEFT]
+    alike = [[name for name in free if graph.sizes[name] == size] for size in sorted({graph.sizes[n] for n in free})]
+    found, changed = graph, dict[str, str]()
+    for names in [*reversed(alike), *([name] for name in free)]:
+        size = str(search.smallest(names[0]))
+        tried = {**changed, **{name: size for name in names if name not in changed}}
+        if tried == changed:
+            continue
+        try:
+            found, changed = read(tried), tried
+        except UserError as error:
+            refused = refused or error
+    if max(found.elements(tensor.name) for tensor in found.tensors) > _MOST_ELEMENTS:
+        reason = f": {refused}" if refused else ""
+        raise UserError(f"{graph.name}: no small extents keep what its extents are to each other{reason}")
+    return found
 
 
 @dataclass
@@ -81,6 +111,10 @@ class _Search:
             if self._holds(due[at]) and self.found(free, due, at + 1):
                 return True
         return False
+
+    def smallest(self, name: str) -> int:
+        """The number that an extent would have by itself."""
+        return next(self._candidates(name))
 
     def _candidates(self, name: str) -> Iterator[int]:
         full = self.graph.sizes[name]

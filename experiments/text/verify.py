@@ -28,8 +28,8 @@ READING = (
     "ragged loops: those over tiles in all calls whose last tile has less to do, of how many.\n"
     "merged parts: at the real extents, dims in so many parts that another call merges (context / 16: split-KV), and "
     "in steps of which each rescales what was added up before (context by 64: online softmax).\n"
-    "largest error: |found - float64 reference| by the largest number in the tensor and in what it is computed from; "
-    "where: in which element.\n"
+    "largest error: in float64, of all tensors that calls leave in memory: |found - reference| by the largest number "
+    "in the tensor and in what it is computed from; where: in which element.\n"
     "error rounded: the same where the machine rounds what it stores, and what its matrix units read, to its type; "
     "sums are fp32."
 )
@@ -101,9 +101,9 @@ def rule(result: Verification) -> str:
     return (
         f"Allowed is an error of {result.allowed.exact:.1e}: the unit roundoff of float64, 2**-53, times the roundings "
         "that a result may pass through (one a node, one a term of a sum, again in every execution of a block).\n"
-        f"Rounded, {result.allowed.rounded:.1e}: 4 unit roundoffs of the graph's coarsest type, or 4 times the error "
-        f"of the reference rounded node by node ({result.rounded.error:.1e}) if that is more. Inputs and weights are "
-        "numbers that their types have."
+        f"Rounded, {result.allowed.rounded:.1e}: 4 unit roundoffs of the graph's coarsest type, or 4 times the error of "
+        f"the reference rounded node by node ({result.rounded.error:.1e}), or what fp32 explains, if that is more. Inputs and "
+        "weights are numbers that their types have."
     )
 
 

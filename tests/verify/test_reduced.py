@@ -70,14 +70,32 @@ def test_powers_of_two_and_conditions() -> None:
     assert less.sizes["tile"] * less.sizes["tiles"] == 256
 
 
-def test_what_cannot_be_read_with_other_extents_is_told() -> None:
-    graph = parse_graph(TWISTED)
+def test_what_cannot_be_read_with_other_extents_is_run_as_it_is_or_refused() -> None:
+    graph = parse_graph(TWISTED, overrides={"n": str(2**24)})
 
     def refuse(extents: Mapping[str, str]) -> Graph:
         raise UserError("only this size will do")
 
     with pytest.raises(UserError, match=r"twisted: no small extents keep .* only this size will do"):
         reduced(graph, refuse)
+    assert reduced(parse_graph(TWISTED), refuse).sizes["n"] == 4096
+
+
+FIXED = """
+name: fixed
+extents: {rows: 4096, padded: 4098, wide: 512, keys: 512}
+tensors:
+  x: {dims: [rows, wide], dtype: fp32, role: input}
+nodes:
+  p: {kind: buffer, fn: pad, reads: [x], along: rows, before: 1, after: 1, to: padded}
+  y: {kind: buffer, fn: slice, reads: [p], along: wide, start: 0, to: keys}
+"""
+
+
+def test_extents_that_only_nodes_relate_are_made_small_where_that_can_be() -> None:
+    less = reduced(parse_graph(FIXED), lambda extents: parse_graph(FIXED, overrides=extents))
+    # No formula says that padded is rows + 2, so these two stay; those of one size are made small together.
+    assert less.sizes == {"rows": 4096, "padded": 4098, "wide": 8, "keys": 8}
 
 
 COMPOSED = """

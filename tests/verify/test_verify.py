@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,21 @@ from experiments.__main__ import run
 from experiments.request import Request
 from experiments.verify import Verification, verify
 from patterns.plan import Call, Plan, Tiling
+from patterns.plugin import data_file
 from patterns.split import part_ranges
 from patterns.tiles import steps
 
+MINE = """
+name: mine
+extents: {rows: 513, columns: 1000, out: 33}
+tensors:
+  x: {dims: [rows, columns], dtype: fp16, role: input}
+  w: {dims: [columns, out], dtype: fp16, role: weight}
+nodes:
+  r: {kind: map, fn: relu, reads: [x]}
+  y: {kind: mm, reads: [r, w]}
+  best: {kind: reduce, fn: argmax, reads: [y], over: [out]}
+"""
 GEMM = Request("gemm", policies=("library",), modes=("fused",), options=(("splits", "4"),))
 ATTENTION = Request("attention", policies=("library",), modes=("fused",))
 LLAMA = Request("llama-3.2-1b", policies=("operator",), modes=("looped",))
@@ -151,6 +164,53 @@ def test_the_command_says_where_it_is_wrong(
     found = json.loads(capsys.readouterr().out)
     assert [one["machine"] for one in found["mappings"] if one["wrong"]] == ["h100_sxm"]
     assert found["allowed_error"] < 1e-12
+
+
+def test_an_online_softmax_that_is_not_rescaled_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Without a split: one kernel goes through the keys in steps.
+    prefill = replace(ATTENTION, phase="prefill")
+    (sound,) = (one for one in verify(prefill, AUTO).checked if one.ways[0].side.family == "gpu")
+    assert not sound.splits
+    assert [tile.dim for tile in sound.online] == ["context"]
+    monkeypatch.setattr("patterns.online._weights", no_rescale)
+    assert wrong(verify(prefill, AUTO)) == ["gpu"]
+
+
+def test_rounding_that_the_types_do_not_explain_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    result = verify(GEMM, AUTO)
+    assert 0 < result.rounded.error <= result.allowed.rounded < 0.05
+    assert all(one.rounded.error <= 2 * result.rounded.error for one in result.checked)
+    from patterns.rounding import rounded
+
+    # Sums of tiles in fp8 and not in fp32.
+    sums = experiments.verify.execute
+
+    def coarse(plan: Plan, *arguments: Any, **keywords: Any) -> Any:
+        found = sums(plan, *arguments, **keywords)
+        return {name: rounded(array, "fp8_e5m2") for name, array in found.items()} if "rounding" in keywords else found
+
+    monkeypatch.setattr(experiments.verify, "execute", coarse)
+    assert len(verify(GEMM, AUTO).wrong) == 2
+
+
+def test_files_of_every_format(tmp_path: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text(MINE)
+    result = verify(Request(str(file), policies=("library",), modes=("fused",)), AUTO)
+    assert not result.wrong
+    # What nobody reads is an index: what a call leaves in memory before it is compared too.
+    assert max(one.difference.error for one in result.checked) >= 0
+    config = tmp_path / "config.json"
+    config.write_text(data_file("patterns.library.configs", "qwen3-4b", ".json", "config").read_text())
+    assert not verify(Request(str(config), policies=("megakernel",), modes=("operator",)), AUTO).wrong
+
+
+def test_a_fault_before_an_index_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text(MINE)
+    # Too little to change which is the greatest.
+    monkeypatch.setattr("patterns.kinds.mm.finish", lambda node, parts: parts[0] * (1 + 1e-9))
+    assert "gpu" in wrong(verify(Request(str(file), policies=("library",), modes=("fused",)), AUTO))
 
 
 def test_a_result_that_is_no_number_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
