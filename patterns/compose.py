@@ -103,7 +103,10 @@ class _Composer:
         self.need_reads(path, entry.reads, source, chosen)
         if len(self.mistakes) == before:
             first = piece(name, name, source, chosen, dims, entry.reads, {}, dims.keys() - same)
-            self.found |= Repetition(name, entry, first, self.document, self.sizes, self.mistakes).pieces()
+            repetition = Repetition(name, entry, first, self.document, self.sizes, self.mistakes)
+            times = repetition.times()
+            if times and self.has_room(path, first, times):
+                self.found |= repetition.pieces(times)
 
     def again(self, name: str, entry: AgainSpec) -> None:
         """Take once more what another entry uses."""
@@ -117,8 +120,15 @@ class _Composer:
         before = len(self.mistakes)
         self.need_reads(path, entry.reads, first.source, first.chosen)
         same = {theirs: ours for theirs, ours in held(first.source, first.tensors).items() if theirs not in entry.reads}
-        if len(self.mistakes) == before:
+        if len(self.mistakes) == before and self.has_room(path, first, 1):
             self.found[name] = piece(name, name, first.source, first.chosen, first.dims, entry.reads, same, ())
+
+    def has_room(self, path: Path, used: Piece, times: int) -> bool:
+        """Whether so many executions of it are not too much; notes it if they are."""
+        self.opened.budget.values -= times * sum(len(block.nodes) for block in used.blocks)
+        if self.opened.budget.values < 0:
+            self.refuse(path, f"all that is used holds more than {MAX_NODES:,} nodes and values together")
+        return self.opened.budget.values >= 0
 
     def extents(self, path: Path, name: str, entry: UseSpec) -> dict[str, str]:
         """Extents that the other graph is given, as text."""
@@ -242,5 +252,5 @@ def need_room(document: Document, opened: Opened) -> Opened:
         raise UserError(f"more than {DEEPEST} files deep")
     opened.budget.values -= len(document.where)
     if opened.budget.values < 0:
-        raise UserError(f"all that is used holds more than {MAX_NODES:,} values together")
+        raise UserError(f"all that is used holds more than {MAX_NODES:,} nodes and values together")
     return Opened((*opened.files, file), opened.budget)

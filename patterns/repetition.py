@@ -32,7 +32,7 @@ class Repetition:
         at = self.document.at_key if key else self.document.at
         self.mistakes.append(at(("blocks", self.name, *path), message))
 
-    def pieces(self) -> dict[str, Piece]:
+    def pieces(self, times: int) -> dict[str, Piece]:
         """Every execution, NAME_1, NAME_2 ..., and what joins their results; what has a mistake is left out."""
         if self.entry.times is None:
             for field in ("carried", "joined"):
@@ -42,7 +42,6 @@ class Repetition:
                     )
             return {self.name: self.first}
         before = len(self.mistakes)
-        times = self.times()
         self.check_names()
         if len(self.mistakes) > before:
             return {}
@@ -51,7 +50,9 @@ class Repetition:
         return found | {f"{self.name} {one.blocks[0].name}": one for one in joined if one is not None}
 
     def times(self) -> int:
-        """How many times."""
+        """How many times; 0 after a mistake."""
+        if self.entry.times is None:
+            return 1
         try:
             found = evaluate(str(self.entry.times), self.sizes)
         except ExpressionError as error:
@@ -59,6 +60,7 @@ class Repetition:
             return 0
         if not 0 < found <= MOST_TIMES:
             self.refuse(("times",), f"a number from 1 to {MOST_TIMES} is due, found {found}")
+            return 0
         return found
 
     def check_names(self) -> None:

@@ -185,9 +185,15 @@ def test_files_are_bounded_together(folder: Path) -> None:
         (folder / f"f{number}.yaml").write_text(chain.format(number + 1), encoding="utf-8")
     with pytest.raises(SpecError, match="more than 8 files deep"):
         read_graph("f0.yaml")
+    again = "name: f\nblocks: {{b: {{use: {}, times: 64}}}}\n"
+    for number in range(4):
+        (folder / f"t{number}.yaml").write_text(again.format(f"t{number + 1}.yaml"), encoding="utf-8")
+    (folder / "t4.yaml").write_text(again.format("softmax"), encoding="utf-8")
+    with pytest.raises(SpecError, match="holds more than 100,000 nodes and values together"):
+        graph_in(Path("t0.yaml"), {}, Opened(budget=Budget(2000)))
     (folder / "two.yaml").write_text(TWO, encoding="utf-8")
     graph_in(Path("two.yaml"), {}, Opened(budget=Budget(1000)))
-    with pytest.raises(SpecError, match="holds more than 100,000 values together"):
+    with pytest.raises(SpecError, match="holds more than 100,000 nodes and values together"):
         graph_in(Path("two.yaml"), {}, Opened(budget=Budget(150)))
 
 
