@@ -9,17 +9,17 @@ from math import prod
 
 from gpu_model.access import Access
 from gpu_model.machine import Machine
-from gpu_model.price import Mma, mma
+from gpu_model.price import Mma, mma, vector_cycles
 from gpu_model.product import Product
 from gpu_model.smem_layout import USUAL, conflict_ways
 from gpu_model.space import Space, steps_of
 from patterns.axes import points
-from patterns.count import node_demand, storage_of
+from patterns.count import storage_of
 from patterns.dtypes import bytes_of
 from patterns.graph import Node
+from patterns.in_order import ways
 from patterns.kind import packs
 from patterns.plan import Tile
-from patterns.tiles import carried_dims
 
 PARTIAL_BYTES = 4
 # Of every row of an online kernel's part: its greatest score and its sum.
@@ -247,13 +247,13 @@ def price_cut(cut: Cut, machine: Machine, layout: str = USUAL) -> Priced:
 
 def amounts_of(cut: Cut, node: Node, machine: Machine, layout: str = USUAL) -> Amounts:
     """What one node of a tile asks, in every step or once a tile."""
-    demand = node_demand(cut.space.graph, node, cut.sizes)
+    found = ways(cut.space.graph, node, cut.sizes)
+    way = min(found, key=lambda way: vector_cycles(machine, way.demand.vector_ops, in_a_row=way.in_a_row))
+    demand = way.demand
     product = next((p for p in cut.space.products if p.node == node.name), None)
     issued = mma_of(cut, product, machine, layout) if product else Mma(0, 0)
-    in_a_row = max((cut.sizes[dim] for dim in carried_dims(node)), default=0)
-    return Amounts(
-        issued.cycles, issued.flops, demand.vector_ops, demand.special_ops, demand.network_bytes, dependent_ops=in_a_row
-    )
+    ops = (demand.vector_ops, demand.special_ops, demand.network_bytes)
+    return Amounts(issued.cycles, issued.flops, *ops, dependent_ops=way.in_a_row)
 
 
 def mma_of(cut: Cut, product: Product, machine: Machine, layout: str = USUAL) -> Mma:

@@ -21,8 +21,9 @@ ONLINE_ROWS = (1, 2, 3)
 WARPGROUP_ROWS = 64
 ONLINE_STEPS = (32, 64, 80, 96, 112, 128, 160, 176, 192, 224, 256)
 POINTS = (128, 512, 2048, 8192, 32768)
-# Elements of a step along the dim that a state is carried along.
-IN_ORDER = (1, 8, 32, 128)
+# Where a state is carried along a dim, few rows may be a tile; elements of a step along that dim.
+FEW_POINTS = (1, 8, 32)
+IN_ORDER = (1, 8, 32, 128, 1024, 8192)
 
 
 @dataclass(frozen=True)
@@ -70,9 +71,10 @@ def targets_of(asked: Asked, machine: Machine) -> Iterable[Targets]:
     if asked.is_product:
         columns = (options.tile_n,) if options.tile_n else machine.tile_columns
         return (Targets(r, c, options.tile_k or 0) for r, c in every(rows, columns))
-    along = IN_ORDER if any(space.goes_through for space in asked.spaces) else (0,)
+    in_order = any(space.goes_through for space in asked.spaces)
+    along, sizes = (IN_ORDER, (*FEW_POINTS, *POINTS)) if in_order else ((0,), POINTS)
     return (
-        Targets(points=p, inner=i, cluster=c) for c, p, i in every(row_clusters(asked.spaces, machine), POINTS, along)
+        Targets(points=p, inner=i, cluster=c) for c, p, i in every(row_clusters(asked.spaces, machine), sizes, along)
     )
 
 

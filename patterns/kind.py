@@ -96,6 +96,9 @@ class Carrying(Kind, Protocol):
     ) -> tuple[NDArray[np.generic], NDArray[np.generic]]:
         """The elements of a part, and the state after it. before: the state after the part before it, None for none."""
 
+    def demand_beside(self, node: Node, graph: Graph, sizes: Mapping[str, int]) -> Demand:
+        """Work where parts of that dim are taken side by side and put together."""
+
 
 class Accumulating(Kind, Protocol):
     """What kinds that reduce or contract have besides: the result taken from parts of the dims in `over`.

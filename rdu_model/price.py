@@ -4,7 +4,8 @@ Work is a grid of blocks that PCUs share out. A contraction has ceil(rows / lane
 for each point of the grouped dims, and a block takes ceil(depth / packed_macs) cycles; vector work has
 ceil(elements / lanes) blocks, and a block takes as many cycles as its ops need passes through the SIMD stages (the tail
 does one special op a pass). Where a state goes from element to element, the next of its row waits until a value came
-through a PCU's stages (assumed; a register inside a stage would be sooner), while other rows fill the pipeline.
+through a PCU's stages (assumed; a register inside a stage would be sooner), while other rows fill the pipeline; where
+there are few of these, parts of a row are taken side by side.
 Structure after DFModel: ceil(M / (p_lane W)) * ceil(N / (p_stage H)) * K.
 """
 
@@ -15,6 +16,7 @@ from dataclasses import dataclass
 from math import prod
 
 from patterns.axes import points
+from patterns.in_order import Way, ways
 from rdu_model.ask import Asked
 from rdu_model.machine import Machine, macs_per_pcu
 
@@ -42,12 +44,20 @@ def grid(asked: Asked, sizes: Mapping[str, int], machine: Machine) -> Grid:
             grouped, rows = grouped * asked.lookup.rows(sizes), rows * asked.lookup.each(sizes)
         blocks = (grouped, -(-rows // machine.pcu_lanes), -(-columns // machine.pcu_stages))
         return Grid(blocks, -(-points(asked.depth, sizes) // machine.packed_macs))
-    demand = asked.demand(sizes)
+    way = _way(asked, sizes, machine)
+    demand = way.demand
     reads, out = asked.kind.touched(asked.node, asked.graph, sizes)
     elements = max(1, *reads, out)
     passes = max(1, -(-demand.vector_ops // (elements * machine.pcu_stages)), -(-demand.special_ops // elements))
-    in_a_row = points(asked.carried, sizes) if asked.carried else 0
-    return Grid((-(-elements // machine.pcu_lanes),), passes, in_a_row * machine.pcu_stages)
+    return Grid((-(-elements // machine.pcu_lanes),), passes, way.in_a_row * machine.pcu_stages)
+
+
+def _way(asked: Asked, sizes: Mapping[str, int], machine: Machine) -> Way:
+    """From element to element, unless even one PCU would have done all parts side by side by then."""
+    first, *others = ways(asked.graph, asked.node, sizes)
+    lanes = machine.pcu_lanes * machine.pcu_stages
+    sooner = [way for way in others if first.in_a_row * machine.pcu_stages > -(-way.demand.vector_ops // lanes)]
+    return sooner[0] if sooner else first
 
 
 def spread(blocks: tuple[int, ...], pcus: int) -> tuple[int, ...]:

@@ -128,7 +128,9 @@ def check_exact_tiles(plan: Plan) -> None:
             continue
         demand, work = node_demand(plan.graph, nodes[name]), dict(call.work)
         assert work.get("special_ops", 0) == demand.special_ops, name
-        if not has(nodes[name], "contracts"):
+        if has(nodes[name], "carries"):  # in parts side by side it is more
+            assert work.get("vector_ops", 0) >= demand.vector_ops, name
+        elif not has(nodes[name], "contracts"):
             assert work.get("vector_ops", 0) == demand.vector_ops, name
 
 

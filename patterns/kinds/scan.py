@@ -34,19 +34,20 @@ TRAITS: frozenset[Trait] = frozenset({"carries"})
 class Recurrence:
     """operands: tensors that it takes an element of in each step. start: the state before the first, None for none.
 
-    step(numpy, state, *elements) is the next state.
+    step(numpy, state, *elements) is the next state. joining_ops: vector ops that put two neighbouring parts together.
     """
 
     operands: int
     start: float | None
     step: Callable[..., Any]
+    joining_ops: int = 1
 
 
 RECURRENCES: Mapping[str, Recurrence] = {
     "sum": Recurrence(1, 0.0, lambda np, y, x: y + x),
     "max": Recurrence(1, None, lambda np, y, x: np.maximum(y, x)),
     "mul": Recurrence(1, 1.0, lambda np, y, x: y * x),
-    "linear": Recurrence(2, 0.0, lambda np, y, a, b: a * y + b),
+    "linear": Recurrence(2, 0.0, lambda np, y, a, b: a * y + b, joining_ops=2),
 }
 FUNCTIONS: Mapping[str, tuple[str, ...]] = dict.fromkeys(RECURRENCES, ("exclusive",))
 
@@ -100,6 +101,12 @@ def output(node: Node, operands: Sequence[Tensor], declared: Tensor | None) -> T
 def demand(node: Node, graph: Graph, sizes: Mapping[str, int]) -> Demand:
     """One op for every element of the result."""
     return Demand(vector_ops=points(graph.tensor_named[node.writes].dims, sizes))
+
+
+def demand_beside(node: Node, graph: Graph, sizes: Mapping[str, int]) -> Demand:
+    """Two parts put together for every element, and again on the way back; all these recurrences are associative."""
+    elements = points(graph.tensor_named[node.writes].dims, sizes)
+    return Demand(vector_ops=2 * RECURRENCES[node.fn].joining_ops * elements)
 
 
 def touched(node: Node, graph: Graph, sizes: Mapping[str, int]) -> tuple[tuple[int, ...], int]:
