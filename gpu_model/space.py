@@ -139,7 +139,7 @@ class Space:
 
     def whole_of(self, dims: Iterable[str]) -> int:
         """Points of those of the dims that the smallest tile has: of all that it has whole."""
-        return points(dims, self._least)
+        return max(1, points(dims, self._least))
 
     def least_bytes(self, cluster: int = 1) -> int:
         """Shared memory of the smallest tile: one point of every dim that may be cut, a row shared by so many CTAs."""

@@ -20,7 +20,7 @@ def within_tiles(graph: Graph, nodes: Sequence[Node]) -> tuple[Follow, ...]:
     kept: list[Follow] = []
     lost: set[str] = {node.along for node in nodes if is_address(node)}
     for follow in follows(graph, nodes):
-        if follow.node.reads[0] in made and follow.leader not in lost and not follow.shares:
+        if follow.node.reads[0] in made and follow.leader not in lost and follow.even and not follow.shares:
             kept.append(follow)
             lost.discard(follow.dim)
     return tuple(kept)

@@ -12,7 +12,7 @@ from patterns.axes import points
 from patterns.count import node_dims
 from patterns.graph import Graph, Node
 from patterns.kind import has
-from patterns.move import Reaching, reaching
+from patterns.move import Reaching, reaching, words
 
 
 @dataclass(frozen=True)
@@ -57,8 +57,8 @@ def _move(node: Node) -> Reaching:
 
 
 def is_address(node: Node) -> bool:
-    """Whether a node is one that can be in such a chain."""
-    return has(node, "moves") and reaching(node) is not None
+    """Whether a node can be in such a chain: not one that calls its windows what it calls their operand's dim."""
+    return has(node, "moves") and reaching(node) is not None and node.along not in words(node, "to")
 
 
 def addresses(graph: Graph, nodes: Sequence[Node], inside: Collection[str]) -> tuple[Addresses, ...]:

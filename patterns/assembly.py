@@ -219,7 +219,7 @@ class Assembly:
         except WrongShape as error:
             if self.whole and error.argument:
                 self.mistakes.append(self.document.inside((*path, error.argument), error.offset, str(error)))
-            elif self.whole:
+            elif self.whole or error.sure:
                 self.refuse_key(path, str(error))
             return None
         if declared is None and self.spec.blocks is not None:

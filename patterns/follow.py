@@ -8,11 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from patterns.addressed import is_address
 from patterns.count import node_dims
 from patterns.graph import Graph, Node
 from patterns.move import Range, reaching, words
+
+# Points of a leader by which to tell whether all need as many elements: a pad between elements shows within them.
+_LOOKED_AT = 8
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,13 @@ class Follow:
         assert move is not None, self.node.name
         tile = {self.leader: (1, 2), **{dim: (0, size) for dim, size in self.others}}
         return self.leads > 1 and move.part(self.node, tile, self.extent)[1][0] < self.boundary(1)
+
+    @property
+    def even(self) -> bool:
+        """Whether each point of the leader after the first needs as many elements more, and some."""
+        counts = [self.boundary(at) for at in range(1, min(self.leads, _LOOKED_AT))]
+        more = {after - before for before, after in pairwise(counts)}
+        return len(more) < 2 and 0 not in more
 
     def range(self, of_leader: Range) -> Range:
         """What a step over these points of the leader makes along the dim."""
@@ -123,18 +134,30 @@ def with_steps(found: Sequence[Follow], sizes: Mapping[str, int]) -> Mapping[str
 
     Of the first step, of the last, or of one between, as `sizes` says (see FIRST, LAST).
     """
-    cut: dict[str, Range] = {}
+    ways: dict[str, tuple[Follow, ...]] = {}
+    made = dict(sizes)
     for follow in found:
-        leader, size = follow.leader, sizes[follow.leader]
-        if leader not in cut and size < follow.leads:
-            cut[leader] = _stands(size, follow.leads, FIRST + leader in sizes, LAST + leader in sizes)
-        if leader in cut:
-            cut[follow.dim] = follow.range(cut[leader])
-    return {**sizes, **{dim: end - begin for dim, (begin, end) in cut.items()}} if cut else sizes
+        if follow.leader in ways or sizes[follow.leader] < follow.leads:
+            way = ways[follow.dim] = (*ways.get(follow.leader, ()), follow)
+            root = way[0].leader
+            made[follow.dim] = _in_step(way, sizes[root], FIRST + root in sizes, LAST + root in sizes)
+    return made if ways else sizes
 
 
-def _stands(size: int, whole: int, first: bool, last: bool) -> Range:
+def _in_step(way: Sequence[Follow], size: int, first: bool, last: bool) -> int:
+    """Elements that a step of `size` has; steps between are taken as alike, and together have no fewer."""
+    whole = way[0].leads
     if last:
-        return whole - size, whole
-    begin = 0 if first or 2 * size >= whole else size
-    return begin, begin + size
+        return way[-1].extent - _needed(way, whole - size)
+    steps = -(-whole // size)
+    if first:
+        return _needed(way, size)
+    if steps < 3:
+        return max(1, _needed(way, size))
+    return max(1, -(-(_needed(way, (steps - 1) * size) - _needed(way, size)) // (steps - 2)))
+
+
+def _needed(way: Sequence[Follow], at: int) -> int:
+    for follow in way:
+        at = follow.boundary(at)
+    return at

@@ -50,10 +50,11 @@ class WrongShape(Exception):
     """A kind's shape rule refuses a node; the text says what would be right. The reader adds file and line.
 
     argument, offset: the argument of the node that is wrong, and how many characters into its text; '' for the node.
+    sure: whether it is wrong whatever the extents are that have mistakes of their own.
     """
 
-    def __init__(self, message: str, argument: str = "", offset: int = 0) -> None:
-        self.argument, self.offset = argument, offset
+    def __init__(self, message: str, argument: str = "", offset: int = 0, *, sure: bool = False) -> None:
+        self.argument, self.offset, self.sure = argument, offset, sure
         super().__init__(message)
 
 

@@ -139,9 +139,11 @@ def tile_of(graph: Graph, node: Node, ranges: Ranges) -> tuple[Node, Ranges]:
     """The node that makes a tile: itself for most, with the range along its dim that it reads if that is a part."""
     move = reaching(node) if has(node, "moves") else None
     new = words(node, "to") if move is not None else ()
-    if move is None or not any(dim in ranges for dim in new):
+    # A dim that keeps its name is moved along: it is whole.
+    cut = [dim for dim in new if dim in ranges and dim != node.along]
+    if move is None or not cut:
         return node, {}
-    tile = {dim: ranges.get(dim, (0, graph.sizes[dim])) for dim in new}
+    tile = {dim: ranges[dim] if dim in cut else (0, graph.sizes[dim]) for dim in new}
     made, part = move.part(node, tile, graph.sizes[node.along])
     return made, {node.along: part}
 

@@ -39,7 +39,8 @@ def grid(asked: Asked, sizes: Mapping[str, int], machine: Machine) -> Grid:
     """The blocks of one execution with these extents."""
     sizes = asked.extents(sizes)
     if asked.unit_class == "matrix":
-        grouped, rows, columns = (points(dims, sizes) for dims in (asked.grouped, asked.rows, asked.columns))
+        # A step that pads alone feed has no point to make: it passes like the least.
+        grouped, rows, columns = (max(1, points(dims, sizes)) for dims in (asked.grouped, asked.rows, asked.columns))
         if asked.lookup:
             grouped, rows = grouped * asked.lookup.rows(sizes), rows * asked.lookup.each(sizes)
         blocks = (grouped, -(-rows // machine.pcu_lanes), -(-columns // machine.pcu_stages))

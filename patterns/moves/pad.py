@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal
 from pydantic import PlainValidator
 
 from patterns.axes import aligned, points, without
+from patterns.dtypes import is_integer
 from patterns.graph import Node, Tensor
 from patterns.kind import Operand, WrongShape
 from patterns.move import Dims, Range, Whole, Words, in_place_of, one_new, with_extents, words
@@ -49,6 +50,9 @@ def check(node: Node, operands: Sequence[Tensor], sizes: Mapping[str, int]) -> N
     for name, count in (("before", before), ("after", after), ("between", between)):
         if count < 0:
             raise WrongShape(f"{name} is {count}: a pad only adds elements (a slice takes some)")
+    value = node.argument("value", 0)
+    if is_integer(operands[0].dtype) and isinstance(value, float) and not value.is_integer():
+        raise WrongShape(f"value is {value}, and {operands[0].name} is {operands[0].dtype}: a whole number is due")
     due = before + (extent - 1) * (between + 1) + 1 + after
     if need_extent(to, sizes) != due:
         apart = f" + {between} * {extent - 1}" if between else ""

@@ -27,9 +27,9 @@ JOINS = False
 def check(node: Node, operands: Sequence[Tensor], sizes: Mapping[str, int]) -> Node:
     """The node with the extents of its new dims. Raises WrongShape."""
     names = words(node, "to")
-    if len(names) != 2:
+    if len(set(names)) != 2:
         raise WrongShape(f"to must be two dims, the windows and their elements, is {node.argument('to', '')!r}")
-    (out, size), along = (need_extent(dim, sizes) for dim in names), need_extent(node.along, sizes)
+    along, size = need_extent(node.along, sizes), need_extent(names[1], sizes)
     stride, dilation = _steps(node)
     for name, step in (("stride", stride), ("dilation", dilation)):
         if step < 1:
@@ -37,7 +37,9 @@ def check(node: Node, operands: Sequence[Tensor], sizes: Mapping[str, int]) -> N
     reach = dilation * (size - 1) + 1
     if reach > along:
         why = f" ({dilation} * ({size} - 1) + 1)" if dilation > 1 else ""
-        raise WrongShape(f"effective window {reach}{why} is larger than input {along}, the extent of {node.along!r}")
+        text = f"effective window {reach}{why} is larger than input {along}, the extent of {node.along!r}"
+        raise WrongShape(text, sure=True)
+    out = need_extent(names[0], sizes)
     due = (along - reach) // stride + 1
     if out != due:
         of = f"windows of {reach} with stride {stride}"
@@ -85,5 +87,6 @@ def part(node: Node, tile: Mapping[str, Range], extent: int) -> tuple[Node, Rang
     """A tile of windows, and of their elements, out of the part of the dim that they reach over."""
     stride, dilation = _steps(node)
     (begin, end), (first, last) = (tile[dim] for dim in words(node, "to"))
-    taken = begin * stride + first * dilation, (end - 1) * stride + (last - 1) * dilation + 1
+    from_ = begin * stride + first * dilation
+    taken = from_, (end - 1) * stride + (last - 1) * dilation + 1 if end > begin and last > first else from_
     return with_argument(node, "extents", f"{end - begin} {last - first}"), taken

@@ -173,6 +173,29 @@ def test_a_window_must_fit_and_its_count_be_right() -> None:
         conv(before="-1")
 
 
+def test_a_window_that_does_not_fit_is_told_where_its_count_comes_to_nothing() -> None:
+    """Rounded down (4 - 4 - 1) / 2 + 1 is 0, rounded to zero it is 1: neither is what is wrong."""
+    text = """name: s
+extents: {n: 4, k: 3, out: (n - 2 * (k - 1) - 1) // 2 + 1}
+tensors: {x: {dims: [n], dtype: fp16, role: input}}
+nodes: {z: {kind: buffer, fn: window, reads: [x], along: n, to: out k, stride: 2, dilation: 2}}
+"""
+    with pytest.raises(SpecError, match=r"effective window 5 \(2 \* \(3 - 1\) \+ 1\) is larger than input 4"):
+        parse_graph(text, "s.yaml")
+
+
+def test_integers_are_padded_with_whole_numbers() -> None:
+    text = """name: s
+extents: {n: 4, m: 6}
+tensors: {x: {dims: [n], dtype: int32, role: input}}
+nodes: {z: {kind: buffer, fn: pad, reads: [x], along: n, to: m, before: 1, after: 1, value: VALUE}}
+"""
+    with pytest.raises(SpecError, match=r"value is 0.5, and x is int32: a whole number is due"):
+        parse_graph(text.replace("VALUE", "0.5"), "s.yaml")
+    made = parse_graph(text.replace("VALUE", "-3"), "s.yaml")
+    np.testing.assert_array_equal(evaluate(made, {"x": np.array([1, 2, 3, 4])})["z"], [-3, 1, 2, 3, 4, -3])
+
+
 def test_what_fills_a_pad_is_a_number_or_the_lowest() -> None:
     with pytest.raises(SpecError, match=r"4:72: nodes.z.value: a number or `lowest` is due, found 'highest'") as told:
         parse_graph(

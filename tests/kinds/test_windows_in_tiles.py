@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from patterns.evaluate import evaluate, random_arrays
 from patterns.execute import execute
-from patterns.follow import follows
+from patterns.follow import FIRST, LAST, follows, with_steps
 from patterns.graph import Graph
 from patterns.library import workload
 from patterns.plan import Nest, Plan, Tile, Tiling
@@ -117,3 +117,38 @@ def test_a_dim_that_is_its_own_leader_follows_nothing() -> None:
     made = plan(graph, call(names, Tiling(tiles(height=2)), block="resnet_block"))
     with pytest.raises(PlanError, match="lines2 reads a tile of wider2 before it is complete"):
         check(made)
+
+
+def test_windows_that_keep_the_name_of_their_dim_have_it_whole() -> None:
+    """Windows of one element: as many as there are elements. In a loop over them they are taken all at once."""
+    graph = parse_graph(
+        """name: line
+extents: {n: 7, k: 1, wide: 9, out: 5, j: 3}
+tensors: {x: {dims: [n], dtype: fp32, role: input}}
+nodes:
+  padded: {kind: buffer, fn: pad, reads: [x], along: n, to: wide, before: 2}
+  ones: {kind: buffer, fn: window, reads: [x], along: n, to: n k}
+  y: {kind: reduce, fn: max, reads: [ones], over: [k]}
+  taps: {kind: buffer, fn: window, reads: [padded], along: wide, to: out j, dilation: 2}
+  z: {kind: reduce, fn: sum, reads: [taps], over: [j]}
+""",
+        "line.yaml",
+    )
+    assert [follow.dim for follow in follows(graph, graph.blocks[0].nodes)] == ["wide"]
+    check(plan(graph, call("padded ones y taps z", Tiling(tiles(n=2, out=2)), block="line")))
+
+
+def test_steps_between_pads_make_some_or_nothing() -> None:
+    """Where pads lie between elements, a step may need none: a step of none makes nothing."""
+    graph = pooled(12, 2, 1, 1, 1, between=1)
+    wide = next(follow for follow in follows(graph, graph.blocks[0].nodes) if follow.dim == "conv")
+    assert not wide.even
+    assert [wide.range((at, at + 1)) for at in range(4)] == [(0, 0), (0, 1), (1, 1), (1, 2)]
+    whole = sum(with_steps((wide,), step)["conv"] for step in _steps_of(graph, "wide"))
+    assert whole >= graph.sizes["conv"]
+
+
+def _steps_of(graph: Graph, dim: str) -> list[dict[str, int]]:
+    sizes, count = dict(graph.sizes), graph.sizes[dim]
+    ends = [{FIRST + dim: 1}, *([{}] * (count - 2)), {LAST + dim: 1}]
+    return [{**sizes, dim: 1, **end} for end in ends]
