@@ -101,9 +101,9 @@ def rule(result: Verification) -> str:
     return (
         f"Allowed is an error of {result.allowed.exact:.1e}: the unit roundoff of float64, 2**-53, times the roundings "
         "that a result may pass through (one a node, one a term of a sum, again in every execution of a block).\n"
-        f"Rounded, {result.allowed.rounded:.1e}: 4 unit roundoffs of the graph's coarsest type, or 4 times the error of "
-        f"the reference rounded node by node ({result.rounded.error:.1e}), or what fp32 explains, if that is more. Inputs and "
-        "weights are numbers that their types have."
+        f"Rounded, {result.allowed.rounded:.1e}: 4 unit roundoffs of the graph's coarsest type, or 4 times the error "
+        f"of the reference rounded node by node ({result.rounded.error:.1e}), or what fp32 explains, if that is more. "
+        "Inputs and weights are numbers that their types have."
     )
 
 
