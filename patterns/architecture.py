@@ -24,6 +24,8 @@ def _absent(value: object) -> object:
 
 
 Count = Annotated[int, Field(gt=0)]
+# Layers are told apart one by one: no model has as many.
+Layers = Annotated[int, Field(gt=0, le=10_000)]
 # A field whose presence (but null, false or 0) changes what is computed.
 Absent = Annotated[object, AfterValidator(_absent)]
 
@@ -34,7 +36,7 @@ class ConfigFields(BaseModel):
     model_config = ConfigDict(strict=True, extra="ignore", frozen=True)
 
     hidden_size: Count
-    num_hidden_layers: Count
+    num_hidden_layers: Layers
     vocab_size: Count
     tie_word_embeddings: bool = False
     torch_dtype: str | None = None
@@ -86,13 +88,19 @@ def supported() -> tuple[str, ...]:
     return tuple(sorted(name for architecture in architectures() for name in architecture.ARCHITECTURES))
 
 
+def names_in(config: Mapping[str, Any]) -> tuple[str, ...]:
+    """What a config's `architectures` names; () if it has none."""
+    named = config.get("architectures")
+    return tuple(map(str, named)) if isinstance(named, list) else ()
+
+
 def architecture_of(config: Mapping[str, Any]) -> Architecture | None:
     """The architecture that a config names, by `architectures`, or by `model_type` where it has none of those."""
-    named = config.get("architectures")
-    names = set(map(str, named)) if isinstance(named, list) else set()
+    names = names_in(config)
+    by_type = not names and config.get("architectures") is None
     for architecture in architectures():
-        if names.intersection(architecture.ARCHITECTURES):
+        if set(names).intersection(architecture.ARCHITECTURES):
             return architecture
-        if not names and config.get("model_type") in architecture.MODEL_TYPES:
+        if by_type and config.get("model_type") in architecture.MODEL_TYPES:
             return architecture
     return None

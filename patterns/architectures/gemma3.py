@@ -5,7 +5,7 @@ Layers with a window have rotary positions of another base: tables of their own.
 
 from __future__ import annotations
 
-from patterns.architecture import Absent, Count
+from patterns.architecture import Absent, Count, Layers
 from patterns.architectures import gemma, gemma2
 from patterns.decoder.norms import with_head_norms, with_post_norms, with_unit_gains
 from patterns.decoder.windows import with_windows
@@ -21,7 +21,7 @@ class Config(gemma2.Config):
     """A Gemma 3, whose configs leave out what is usual."""
 
     hidden_size: Count = 2304
-    num_hidden_layers: Count = 26
+    num_hidden_layers: Layers = 26
     intermediate_size: Count = 9216
     vocab_size: Count = 262_208
     num_attention_heads: Count = 8

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from patterns.decoder import BLOCK
 from patterns.draft import Data, Draft
@@ -16,11 +16,14 @@ LONGEST_PERIOD = 8
 Change = Callable[[Draft], Draft]
 
 
+Layer = TypeVar("Layer")
+
+
 @dataclass(frozen=True)
-class Segment:
+class Segment(Generic[Layer]):
     """Layers in order, so many times. count: that as the file says it."""
 
-    layers: tuple[Change, ...]
+    layers: tuple[Layer, ...]
     times: int
     count: int | str
 
@@ -33,7 +36,7 @@ def with_layers(draft: Draft, layers: Sequence[Change]) -> Draft:
     return draft.changed(lambda data: _put_segments(data, segments(layers), variants))
 
 
-def segments(layers: Sequence[Change]) -> tuple[Segment, ...]:
+def segments(layers: Sequence[Layer]) -> tuple[Segment[Layer], ...]:
     """Layers as a repeated period and the rest of one, or else as runs of alike ones."""
     for period in range(2, LONGEST_PERIOD + 1):
         whole = len(layers) // period
@@ -41,11 +44,11 @@ def segments(layers: Sequence[Change]) -> tuple[Segment, ...]:
             rest = tuple(layers[whole * period :])
             periods = Segment(tuple(layers[:period]), whole, f"layers // {period}")
             return (periods, Segment(rest, 1, 1)) if rest else (periods,)
-    runs = [(change, len(list(run))) for change, run in groupby(layers)]
-    return tuple(Segment((change,), length, length) for change, length in runs)
+    runs = [(layer, len(list(run))) for layer, run in groupby(layers)]
+    return tuple(Segment((layer,), length, length) for layer, length in runs)
 
 
-def _put_segments(data: Data, found: Sequence[Segment], variants: dict[Change, Data]) -> None:
+def _put_segments(data: Data, found: Sequence[Segment[Change]], variants: dict[Change, Data]) -> None:
     """Blocks for all segments in the place of the decoder's."""
     before: dict[str, str] = {}
     blocks: dict[str, Any] = {}
@@ -62,7 +65,9 @@ def _put_segments(data: Data, found: Sequence[Segment], variants: dict[Change, D
     data["blocks"] = blocks
 
 
-def _segment(segment: Segment, variants: dict[Change, Data], first: dict[str, str], number: int) -> tuple[Data, int]:
+def _segment(
+    segment: Segment[Change], variants: dict[Change, Data], first: dict[str, str], number: int
+) -> tuple[Data, int]:
     """A block with a segment's layers, each with its number at its names. first: what its first layer carries on."""
     made: Data = {"tensors": {}, "nodes": {}}
     inside = first

@@ -9,11 +9,13 @@ from pydantic import Field
 
 from patterns.decoder import BLOCK
 from patterns.decoder.config import DecoderConfig
-from patterns.decoder.layers import with_layers
+from patterns.decoder.layers import segments, with_layers
 from patterns.draft import WRITTEN_DTYPE, Draft
 
 SLOTS = "kept"
-SLIDING, FULL = "sliding_attention", "full_attention"
+SLIDING = "sliding_attention"
+# Blocks of alike layers in a graph that people would read.
+MOST_BLOCKS = 100
 
 
 class WindowedConfig(DecoderConfig):
@@ -29,6 +31,8 @@ class WindowedConfig(DecoderConfig):
             yield "layer_types", f"{len(types)} layers are listed, and num_hidden_layers is {layers}"
         if SLIDING in types and not self.sliding_window:
             yield "layer_types", f"{SLIDING} needs sliding_window, which says how long a window is"
+        elif len(segments(self.windows)) > MOST_BLOCKS:
+            yield "layer_types", f"layers of two sorts in no order that repeats: more than {MOST_BLOCKS} blocks"
         yield from super().mistakes()
 
     @property

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any, cast
 
-from patterns.architecture import Architecture, ConfigFields, architecture_of, supported
+from patterns.architecture import Architecture, ConfigFields, architecture_of, names_in, supported
 from patterns.decoder.int4 import refusals, with_int4
 from patterns.draft import NONE, Draft
 from patterns.errors import UserError
@@ -75,10 +75,8 @@ def architecture(document: Document) -> Architecture:
     config = cast(dict[str, Any], document.data)
     found = architecture_of(config)
     if found is None:
-        named = config.get("architectures")
-        field = "architectures" if named or "model_type" not in config else "model_type"
-        what = ", ".join(map(str, named)) if isinstance(named, list) else ""
-        what = what or str(config.get("model_type", ""))
+        field = "model_type" if "model_type" in config and config.get("architectures") is None else "architectures"
+        what = ", ".join(names_in(config)) or (str(config["model_type"]) if field == "model_type" else "")
         told = f"architecture {what} is not supported" if what else "'architectures' names no model"
         document.refuse([document.at((field,), f"{told}; supported: {', '.join(supported())}")])
         raise AssertionError(field)
@@ -96,9 +94,9 @@ def _quantised(draft: Draft, config: ConfigFields, document: Document) -> Draft:
 def _source(document: Document, found: Architecture) -> str:
     """Where the graph is from: the config, and what describes its layers."""
     config = cast(dict[str, Any], document.data)
-    named = config.get("architectures") or [config.get("model_type")]
+    named = names_in(config) or (str(config.get("model_type")),)
     part = " (only the text part is read)" if document.within else ""
-    return f"{' '.join(map(str, named))}, as {PurePath(document.file).name} says{part}; layers as in {found.SOURCE}"
+    return f"{' '.join(named)}, as {PurePath(document.file).name} says{part}; layers as in {found.SOURCE}"
 
 
 def _need_divisible(name: str, config: ConfigFields, members: int) -> None:

@@ -130,11 +130,14 @@ LATENT: dict[str, Any] = {
     "kv_lora_rank": 16, "qk_nope_head_dim": 8, "qk_rope_head_dim": 4, "v_head_dim": 8, "n_routed_experts": 8,
     "n_shared_experts": 1, "num_experts_per_tok": 2, "moe_intermediate_size": 20, "topk_group": 2, "n_group": 4,
 }  # fmt: skip
+MANY = [("full_attention", "sliding_attention")[at * at % 11 % 2] for at in range(900)]
 REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("Gemma2ForCausalLM", {"hidden_activation": "relu"}, "hidden_activation: gelu_pytorch_tanh is due"),
     ("Phi3ForCausalLM", {"hidden_act": "gelu"}, "hidden_act: activation 'gelu' is not supported here; supported: silu"),
     ("Qwen2ForCausalLM", {"use_sliding_window": True}, "sliding_window does not say how long it is"),
     ("Gemma2ForCausalLM", {"layer_types": ["full_attention"]}, "layer_types: 1 layers are listed, and num_hidden_la"),
+    ("Gemma2ForCausalLM", {"num_hidden_layers": 900, "layer_types": MANY}, "in no order that repeats: more than 100"),
+    ("Gemma2ForCausalLM", {"num_hidden_layers": 10**18}, "num_hidden_layers: .*less than or equal to 10000"),
     ("Gemma2ForCausalLM", {"layer_types": ["chunked"] * 4}, "layer_types.0: one of sliding_attention, full_attention"),
     ("MixtralForCausalLM", {"num_local_experts": 2, "num_experts_per_tok": 3}, "3 experts a token, and there are 2"),
     ("Qwen3MoeForCausalLM", {"num_experts_per_tok": 1, "moe_intermediate_size": 4}, "missing key 'num_experts'"),
