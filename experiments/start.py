@@ -31,9 +31,10 @@ def start(path: Path) -> tuple[Path, ...]:
     if path.exists():
         raise UserError(f"{path} is there already; it is not overwritten")
     schema = path.parent / SCHEMA_FILE
-    outdated = need_own(schema)
+    due = schema_text()
+    outdated = held_in(schema) != due
     if outdated:
-        write_file(schema, schema_text().encode())
+        write_file(schema, due.encode())
     write_new(path, text.encode())
     return (path, schema) if outdated else (path,)
 
@@ -50,13 +51,13 @@ def starting_text(name: str) -> str:
     return text
 
 
-def need_own(schema: Path) -> bool:
-    """Whether a schema is to be written: there is none, or another one of ours. Raises UserError for any other file."""
+def held_in(schema: Path) -> str:
+    """The schema that is there, '' if there is none. Raises UserError for any other file."""
     if not schema.exists():
-        return True
+        return ""
     if not schema.is_file():
         raise UserError(f"{schema} is not a file; the schema is written there")
     held = schema.read_text(encoding="utf-8", errors="replace")
     if f'"title": "{TITLE}"' not in held[:500]:
         raise UserError(f"{schema} is there already and is no schema of a graph; it is not overwritten")
-    return held != schema_text()
+    return held

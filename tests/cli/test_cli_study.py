@@ -27,7 +27,12 @@ ALTERNATIVES = conflicting_figures.alternatives
 # What replaces the cases of surveys that run for long; tests/benchmarks runs all of their own.
 FEW: Mapping[str, Mapping[str, Any]] = {
     "all_reduce_overlap": {"MODELS": {TINY: (1, 2)}, "MODEL": TINY, "AMONG": 2, "CONTEXT": 256},
-    "drafted_tokens": {"VERIFY": TINY, "DRAFTED": (1,), "CONTEXT": 256},
+    "drafted_tokens": {
+        "VERIFY": TINY,
+        "DRAFTED": (1,),
+        "CONTEXT": 256,
+        "WAYS": (("h100_sxm", "operator"), ("sn40l", "operator")),
+    },
     "fixed_time_per_layer": {"MODELS": (TINY,), "MEMBERS": (1, 4), "CONTEXT": 256},
     "model_switching": {
         "EXPERT": TINY,
