@@ -194,6 +194,8 @@ def join_conversions(grouping: Grouping) -> Grouping:
         if not (elementwise(group) and _kept_only(grouping, group) and len(readers) == 1):
             continue
         to = readers[0]
+        if any(is_lookup(own) and node.writes in own.reads for own in to.nodes):
+            continue  # a table is not an operand: every tile would convert all its rows
         if to.online or _is_product(to):
             reason = f"{to.reason.removesuffix(CONVERTED)}{CONVERTED}"
             grouping = grouping.join((group, to), reason, online=to.online)
@@ -240,7 +242,7 @@ def _sums(group: Group) -> set[frozenset[str]]:
 def join_indexed(grouping: Grouping) -> Grouping:
     """A gather or scatter joins the elementwise kernels that make its rows or read them."""
     for node in grouping.nodes:
-        if not has(node, "indexes"):
+        if not has(node, "indexes") or not _light(grouping.of[node.name]):
             continue
         rows = (grouping.maker(name) for name in node.reads)
         for other in (*rows, *grouping.readers(node.writes)):

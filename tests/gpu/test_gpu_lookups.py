@@ -127,3 +127,22 @@ def test_rows_that_others_need_or_that_are_summed_over_are_taken_as_written(
     expected = evaluate(made, arrays)
     for name, array in execute(plan, arrays).items():
         np.testing.assert_allclose(array, expected[name], rtol=1e-9)
+
+
+MADE_TABLE = """
+name: made_table
+extents: {tokens: 64, slots: 2, rows: 8, wide: 256, deep: 128}
+tensors:
+  at: {dims: [tokens, slots], dtype: int32, role: input}
+  x: {dims: [tokens, deep], dtype: bf16, role: input}
+  raw: {dims: [rows, deep, wide], dtype: bf16, role: weight}
+nodes:
+  table: {kind: map, fn: tanh, reads: [raw]}
+  own: {kind: gather, reads: [table, at], along: rows, distinct: uniform}
+  y: {kind: mm, reads: [x, own], over: [deep]}
+"""
+
+
+def test_a_table_that_a_graph_makes_has_its_own_kernel() -> None:
+    plan = lower(parse_graph(MADE_TABLE), H100, policy="library")
+    assert [call.nodes for call in plan.calls] == [("table",), ("own", "y")]
