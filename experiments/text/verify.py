@@ -18,16 +18,16 @@ COLUMNS = (
     Column("schedule", right=False),
     Column("calls"),
     Column("ragged\nloops"),
-    Column("merged parts", right=False),
     Column("largest\nerror"),
-    Column("where", right=False),
     Column("error\nrounded"),
+    Column("merged parts", right=False),
+    Column("where", right=False),
 )
 READING = (
     "calls: of one run at the real extents; the run on numbers has the same calls a block.\n"
     "ragged loops: those over tiles in all calls whose last tile has less to do, of how many.\n"
-    "merged parts: at the real extents, dims in so many parts that another call merges (context / 16: split-KV), and "
-    "in steps of which each rescales what was added up before (context by 64: online softmax).\n"
+    "merged parts: at the real extents, dims in so many parts that another call merges (context / 16: split-KV), or in "
+    "steps of which each rescales what was added up before (context by 64: online softmax), or both.\n"
     "largest error: in float64, of all tensors that calls leave in memory: |found - reference| by the largest number "
     "in the tensor and in what it is computed from; where: in which element.\n"
     "error rounded: the same where the machine rounds what it stores, and what its matrix units read, to its type; "
@@ -69,7 +69,6 @@ def title(result: Verification) -> str:
 def row(one: Checked, allowed: Allowed) -> tuple[str, ...]:
     """The cells of one mapping."""
     way = one.ways[0]
-    parts = [*(f"{dim} / {count}" for dim, count in one.splits), *(f"{t.dim} by {t.extent}" for t in one.online)]
     difference = one.difference
     where = f"{difference.tensor}[{','.join(map(str, difference.index))}]" if difference.error else ""
     return (
@@ -78,11 +77,18 @@ def row(one: Checked, allowed: Allowed) -> tuple[str, ...]:
         schedule_text(one.ways),
         f"{one.calls:,}",
         f"{one.ragged} of {one.loops}",
-        ", ".join(parts),
         ("WRONG " if one.is_wrong(allowed) else "") + ("-" if one.fault else f"{difference.error:.1e}"),
-        "" if one.fault else where,
         "-" if one.fault else f"{one.rounded.error:.1e}",
+        parts_text(one),
+        "" if one.fault else where,
     )
+
+
+def parts_text(one: Checked) -> str:
+    """Dims that are computed in parts: into how many, and by which steps."""
+    steps = {tile.dim: f" by {tile.extent}" for tile in one.online}
+    told = [f"{dim} / {count}{steps.pop(dim, '')}" for dim, count in one.splits]
+    return ", ".join([*told, *(dim + step for dim, step in steps.items())])
 
 
 def schedule_text(ways: Sequence[Way]) -> str:
