@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, Protocol, cast
+from typing import Annotated, Any, ClassVar, Protocol, cast
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
@@ -42,6 +42,9 @@ class ConfigFields(BaseModel):
     torch_dtype: str | None = None
     dtype: str | None = None
     quantization_config: QuantizationConfig | None = None
+
+    # What the format's own classes take where a text part leaves a field out, which whole models never do.
+    PART_DEFAULTS: ClassVar[Mapping[str, object]] = {}
 
     @property
     def element_type(self) -> str:

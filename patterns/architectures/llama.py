@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import ClassVar
+
 from patterns.decoder.biases import ATTENTION, FEED_FORWARD, with_biases
 from patterns.decoder.config import DecoderConfig
 from patterns.decoder.draft import decoder
@@ -19,6 +22,14 @@ class Config(DecoderConfig):
 
     attention_bias: bool = False
     mlp_bias: bool = False
+
+    PART_DEFAULTS: ClassVar[Mapping[str, object]] = {
+        "hidden_size": 4096,
+        "intermediate_size": 11008,
+        "num_hidden_layers": 32,
+        "num_attention_heads": 32,
+        "vocab_size": 32000,
+    }
 
 
 def draft(config: Config) -> Draft:

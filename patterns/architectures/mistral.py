@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import ClassVar
+
 from patterns.decoder.draft import decoder
 from patterns.decoder.stored import TABLE
 from patterns.decoder.windows import WindowedConfig, with_windows
@@ -15,6 +18,16 @@ STORED = TABLE
 
 class Config(WindowedConfig):
     """A Mistral. sliding_window: null in the versions that see all."""
+
+    PART_DEFAULTS: ClassVar[Mapping[str, object]] = {
+        "hidden_size": 4096,
+        "intermediate_size": 14336,
+        "num_hidden_layers": 32,
+        "num_attention_heads": 32,
+        "num_key_value_heads": 8,
+        "vocab_size": 32000,
+        "sliding_window": 4096,
+    }
 
 
 def draft(config: Config) -> Draft:

@@ -8,6 +8,7 @@ say) the text part is read: what stands under `text_config`.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import PurePath
 from typing import Any, cast
 
@@ -22,6 +23,8 @@ from patterns.load import Document, read_text, validate
 
 SUFFIXES = (".json",)
 TEXT_PART = "text_config"
+# What a model of several parts may say once for all of them.
+OF_WHOLE = ("torch_dtype", "dtype", "quantization_config")
 # Numbers of members that a message names.
 MOST_MEMBERS = 64
 
@@ -49,6 +52,8 @@ def config_draft(text: str, file: str, name: str, members: int = 1) -> Draft:
     """The draft of a config's text. Raises as `import_graph` does."""
     document = text_document(text, file)
     found = architecture(document)
+    if document.within:
+        document = replace(document, data={**found.Config.PART_DEFAULTS, **cast(dict[str, Any], document.data)})
     config = validate(found.Config, document)
     document.refuse([document.at((field,), message) for field, message in config.mistakes()])
     _need_divisible(name, config, members)
@@ -66,8 +71,12 @@ def text_document(text: str, file: str) -> Document:
     data = document.data
     if not isinstance(data, dict):
         document.refuse([document.at((), "a model's config is a JSON object ({...})")])
-    has_part = isinstance(cast(dict[str, Any], data).get(TEXT_PART), dict)
-    return document.part(TEXT_PART) if has_part else document
+    whole = cast(dict[str, Any], data)
+    if not isinstance(whole.get(TEXT_PART), dict):
+        return document
+    part = document.part(TEXT_PART)
+    of_whole = {name: whole[name] for name in OF_WHOLE if name in whole}
+    return replace(part, data={**of_whole, **cast(dict[str, Any], part.data)})
 
 
 def architecture(document: Document) -> Architecture:

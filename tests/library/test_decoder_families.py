@@ -112,6 +112,17 @@ def test_the_text_part_of_a_model_of_several_is_read() -> None:
     assert draft.graph().sizes["hidden"] == 64
 
 
+def test_a_text_part_leaves_out_what_is_usual_and_what_the_whole_says() -> None:
+    """As LLaVA 1.5 has it: a Vicuna of 7 B whose table has 64 rows more."""
+    text = {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "vocab_size": 32064}
+    config = {"architectures": ["LlavaForConditionalGeneration"], "text_config": text, "torch_dtype": "float16"}
+    made = config_graph(json.dumps(config), "config.json", "several")
+    assert parameters(made) == 6_738_415_616 + 2 * 64 * 4096
+    assert made.tensor_named["w_q"].dtype == "fp16"
+    with pytest.raises(SpecError, match="quantization_config"):
+        config_graph(json.dumps({**config, "quantization_config": {"quant_method": "fp8"}}), "config.json", "several")
+
+
 def test_a_model_type_does_where_no_architecture_is_named() -> None:
     config = json.dumps({"model_type": "qwen3", **TINY})
     assert config_graph(config, "config.json", "tiny") == tiny("Qwen3ForCausalLM")
