@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 from functools import reduce
+from itertools import pairwise
 from operator import or_
 from typing import Annotated, Any, Literal
 
-from pydantic import Discriminator, create_model
+from pydantic import BaseModel, Discriminator, create_model
 
 from patterns.kind import kind_named, kind_names
-from patterns.spec import NodeSpec, graph_of
+from patterns.spec import AgainSpec, BlockSpec, GraphSpec, JoinSpec, NodeSpec, TensorSpec, UseSpec, graph_of
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 TITLE = "patternloom graph"
@@ -25,7 +27,40 @@ def graph_schema() -> dict[str, Any]:
     # Keys that start with x- are a place for anchors; the loader leaves them out.
     found["patternProperties"] = {"^x-": {}}
     found["oneOf"] = [{"required": ["nodes"]}, {"required": ["blocks"]}]
+    _tell(found, GraphSpec)
+    for model in (TensorSpec, BlockSpec, UseSpec, JoinSpec, AgainSpec):
+        _tell(found["$defs"][model.__name__], model)
+    for name, member in zip(kind_names(), members, strict=True):
+        _tell(found["$defs"][f"{name}_node"], member)
     return {"$schema": DIALECT, "title": TITLE, **found}
+
+
+def _tell(schema: dict[str, Any], model: type[BaseModel]) -> None:
+    """Add what is said of a model's fields. Pydantic would read it whenever a graph is loaded, which takes time."""
+    for field, text in _texts(model).items():
+        if field in schema["properties"]:
+            schema["properties"][field]["description"] = text
+
+
+def _texts(model: type[BaseModel]) -> dict[str, str]:
+    """The texts below the fields of a model and of those that it extends."""
+    found: dict[str, str] = {}
+    for owner in reversed(model.__mro__):
+        if owner.__module__.startswith("patterns.") and owner.__module__ != __name__:
+            found |= _texts_in(owner)
+    return found
+
+
+def _texts_in(owner: type) -> dict[str, str]:
+    (tree,) = ast.parse(inspect.getsource(owner)).body
+    assert isinstance(tree, ast.ClassDef)
+    pairs = pairwise(tree.body)
+    return {
+        field.target.id: inspect.cleandoc(below.value.value)
+        for field, below in pairs
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
+        if isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant) and isinstance(below.value.value, str)
+    }
 
 
 def _node_of(kind: str) -> type[NodeSpec]:
@@ -68,5 +103,5 @@ def _by_tag(union: dict[str, Any]) -> dict[str, Any]:
         {"if": {"properties": {tag: {"const": name}}, "required": [tag]}, "then": {"$ref": member}}
         for name, member in members.items()
     ]
-    told = {"description": NodeSpec.model_fields[tag].description, "enum": list(members)}
+    told = {"description": _texts(NodeSpec)[tag], "enum": list(members)}
     return {"type": "object", "properties": {tag: told}, "required": [tag], "allOf": rules}

@@ -73,9 +73,7 @@ _SOME = Field(min_length=1)
 class Strict(BaseModel):
     """Nothing is converted, nothing unknown is accepted. Texts below fields are what editors show of them."""
 
-    model_config = ConfigDict(
-        strict=True, extra="forbid", frozen=True, allow_inf_nan=False, use_attribute_docstrings=True
-    )
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class TensorSpec(Strict):
@@ -199,20 +197,10 @@ def graph_model() -> type[GraphSpec]:
 def graph_of(node: Any) -> type[GraphSpec]:
     """GraphSpec whose nodes are of the type `node`."""
     nodes: Any = Annotated[dict[Name, node], _SOME]
-    block = create_model("BlockSpec", __base__=BlockSpec, nodes=(nodes, _told(BlockSpec, "nodes", ...)))
+    block = create_model("BlockSpec", __base__=BlockSpec, nodes=(nodes, ...))
     forms: Any = Annotated[block, Tag("block")] | Annotated[UseSpec, Tag("use")] | Annotated[AgainSpec, Tag("again")]
     blocks: Any = Annotated[dict[Name, Annotated[forms, Discriminator(_form)]], _SOME] | None
-    return create_model(
-        "GraphSpec",
-        __base__=GraphSpec,
-        nodes=(nodes | None, _told(GraphSpec, "nodes", None)),
-        blocks=(blocks, _told(GraphSpec, "blocks", None)),
-    )
-
-
-def _told(model: type[BaseModel], field: str, default: object) -> Any:
-    """A field of another type about which the same is said."""
-    return Field(default, description=model.model_fields[field].description)
+    return create_model("GraphSpec", __base__=GraphSpec, nodes=(nodes | None, None), blocks=(blocks, None))
 
 
 def _form(given: object) -> str:
