@@ -30,8 +30,8 @@ def graph_schema() -> dict[str, Any]:
     _tell(found, GraphSpec)
     for model in (TensorSpec, BlockSpec, UseSpec, JoinSpec, AgainSpec):
         _tell(found["$defs"][model.__name__], model)
-    for name, member in zip(kind_names(), members, strict=True):
-        _tell(found["$defs"][f"{name}_node"], member)
+    for name in kind_names():
+        _tell(found["$defs"][f"{name}_node"], kind_named(name).Spec)
     return {"$schema": DIALECT, "title": TITLE, **found}
 
 
@@ -46,13 +46,16 @@ def _texts(model: type[BaseModel]) -> dict[str, str]:
     """The texts below the fields of a model and of those that it extends."""
     found: dict[str, str] = {}
     for owner in reversed(model.__mro__):
-        if owner.__module__.startswith("patterns.") and owner.__module__ != __name__:
+        if owner.__module__.startswith("patterns."):
             found |= _texts_in(owner)
     return found
 
 
 def _texts_in(owner: type) -> dict[str, str]:
-    (tree,) = ast.parse(inspect.getsource(owner)).body
+    try:
+        (tree,) = ast.parse(inspect.getsource(owner)).body
+    except OSError:
+        return {}  # a model that is made of others, not written
     assert isinstance(tree, ast.ClassDef)
     pairs = pairwise(tree.body)
     return {
