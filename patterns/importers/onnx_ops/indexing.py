@@ -21,7 +21,11 @@ def _gather(trace: Trace, operation: Operation) -> Value:
         row = taken(trace, table, at, int(known.load()) % trace.shape(table)[at], 1, "row")
         row = trace.without(row, trace.axes(row)[at], part="")
         return Value((*row.axes[:at], *row.axes[at + 1 :]), row.tensor)
-    index = trace.operand(operation.inputs[1])
+    return _looked_up(trace, table, trace.operand(operation.inputs[1]), at)
+
+
+def _looked_up(trace: Trace, table: Value, index: Value, at: int) -> Value:
+    """The rows of a table, along one of its axes."""
     if not trace.dtype(index).startswith("int"):
         raise Unsupported("an index that is no whole number")
     table, along = trace.one_atom(table, at)
@@ -33,6 +37,15 @@ def _gather(trace: Trace, operation: Operation) -> Value:
     if trace.made[table.tensor].role == "weight":
         trace.atoms.suggest(along, "vocabulary", 60)
     return trace.emit("gather", "", [table, index], axes, along=along)
+
+
+def _gather_points(trace: Trace, operation: Operation) -> Value:
+    """GatherND of an index into the first axis alone."""
+    table, index = (trace.operand(name) for name in operation.inputs[:2])
+    if operation.attribute("batch_dims", 0) or not index.axes or trace.shape(index)[-1] != 1 or not table.axes:
+        raise Unsupported("an index of several axes")
+    index = trace.without(index, trace.axes(index)[-1])
+    return _looked_up(trace, table, Value(index.axes[:-1], index.tensor), 0)
 
 
 def _gather_elements(trace: Trace, operation: Operation) -> Value:
@@ -50,4 +63,8 @@ def _gather_elements(trace: Trace, operation: Operation) -> Value:
     return trace.emit("gather", "", [table, index], trace.axes(index), along=along)
 
 
-OPS: Mapping[str, Callable[[Trace, Operation], Value]] = {"Gather": _gather, "GatherElements": _gather_elements}
+OPS: Mapping[str, Callable[[Trace, Operation], Value]] = {
+    "Gather": _gather,
+    "GatherElements": _gather_elements,
+    "GatherND": _gather_points,
+}

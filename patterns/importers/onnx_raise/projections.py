@@ -55,20 +55,35 @@ def _parted(view: View, node: Node) -> Change | None:
     ends = [start + extent for start, extent in taken]
     if [start for start, _ in taken] != [0, *ends[:-1]] or ends[-1] != view.sketch.sizes[node.along]:
         return None
+    picked = [_picked(view, reader) for reader in readers]
+    ends_with = [pick for pick in picked if pick is not None]
+    if len(ends_with) < len(readers):
+        ends_with = list(readers)
     put: list[Node] = []
     tensors: dict[str, Tensor] = {}
     constants: dict[str, Constant] = {}
     origins: dict[str, tuple[str, str]] = {}
     for number, (reader, start, extent) in enumerate(zip(readers, starts, extents, strict=True)):
-        to = (str(reader.argument("to", "")),)
-        cut = partial(_cut, start=start, extent=extent)
-        nodes, made, arrays = _again(view, found, reader.writes, node.along, to, cut, f"_part_{number + 1}")
+        end = ends_with[number]
+        to = () if end is not reader else (str(reader.argument("to", "")),)
+        cut = partial(_cut, start=start, extent=extent if to else 0)
+        nodes, made, arrays = _again(view, found, end.writes, node.along, to, cut, f"_part_{number + 1}")
         origins |= _origins(view, found, nodes, f"part_{number + 1}")
         put += nodes
         tensors |= made
         constants |= arrays
-    gone = (*(item.name for item in found.nodes), *(reader.name for reader in readers))
-    return Change(gone, tuple(put), tensors, constants, origins)
+    gone = dict.fromkeys(item.name for item in (*found.nodes, *readers, *ends_with))
+    return Change(tuple(gone), tuple(put), tensors, constants, origins)
+
+
+def _picked(view: View, part: Node) -> Node | None:
+    """The node that takes the dim of a part of extent 1 away, if nothing else reads the part."""
+    to = str(part.argument("to", ""))
+    readers = view.readers.get(part.writes, ())
+    if view.sketch.sizes[to] != 1 or not view.only(part.writes):
+        return None
+    reader = readers[0]
+    return reader if (reader.kind, reader.fn, reader.over) == ("reduce", "sum", (to,)) else None
 
 
 def _origins(view: View, found: _Projection, nodes: Sequence[Node], what: str) -> dict[str, tuple[str, str]]:
@@ -166,9 +181,10 @@ def _changed(constant: Constant, shape: tuple[int, ...], axis: int, change: Any)
 
 
 def _cut(array: NDArray[Any], axis: int, start: int, extent: int) -> NDArray[Any]:
+    """`extent` rows along an axis, or one row without it."""
     import numpy
 
-    return numpy.take(array, numpy.arange(start, start + extent), axis)
+    return numpy.take(array, numpy.arange(start, start + extent) if extent else start, axis)
 
 
 def _reshaped(array: NDArray[Any], axis: int, shape: tuple[int, ...]) -> NDArray[Any]:

@@ -88,15 +88,26 @@ def _suggest_product(trace: Trace, step: Step, roles: Sequence[str]) -> None:
     if len(over) != 1 or not (set(left) - set(right)) or not _is_scores(trace, step.writes):
         return
     trace.atoms.suggest(over[0], "head_dim", _FOUND)
-    rows = [a for a in left if a not in right and trace.atoms.hint(a)[0] < _ROLE]
+    softmaxed = [a for a in right if a not in left]
+    alone = [a for a in left if a not in right]
+    queries = _queries(trace, alone, softmaxed)
+    for atom in queries:
+        trace.atoms.suggest(atom, "seq", _FOUND - 5)
+    rows = [a for a in alone if a not in queries and trace.atoms.hint(a)[0] < _ROLE]
     heads = [a for a in left if a in right and a not in over and trace.atoms.hint(a)[0] < _ROLE]
     for atom in heads[-1:]:
         trace.atoms.suggest(atom, "kv_heads" if rows else "heads", _FOUND)
     for atom in rows[-1:]:
         trace.atoms.suggest(atom, "group", _FOUND)
-    softmaxed = [a for a in right if a not in left]
     if len(softmaxed) == 1:
         trace.atoms.suggest(softmaxed[0], "keys", _FOUND + 5)
+
+
+def _queries(trace: Trace, rows: list[int], keys: list[int]) -> list[int]:
+    """Which of the rows of scores is the queries' dim: the one that the keys' dim is another name of, else the last."""
+    sources = {trace.atoms.root(source) for copy, source in trace.copied if trace.atoms.root(copy) in keys}
+    known = [atom for atom in rows if atom in sources or trace.atoms.hint(atom)[0] >= SYMBOL]
+    return known or rows[-1:]
 
 
 def _is_scores(trace: Trace, tensor: str) -> bool:
