@@ -79,6 +79,21 @@ def follows(graph: Graph, nodes: Sequence[Node]) -> tuple[Follow, ...]:
     return tuple(_follow(graph, by_dim[dim]) for dim in ordered)
 
 
+def moved_later(nodes: Sequence[Node], found: Sequence[Follow]) -> dict[str, frozenset[str]]:
+    """Of each node the dims that it has whole because it only addresses what a later window or pad moves along them.
+
+    The result may have a dim of that name again, which is another: a loop over the one is none over the other.
+    """
+    own = {follow.dim for follow in found}
+    later: dict[str, frozenset[str]] = {node.name: frozenset() for node in nodes}
+    made = {node.writes: node for node in nodes if is_address(node)}
+    for node in reversed(nodes):
+        before = made.get(node.reads[0]) if is_address(node) else None
+        if before is not None:
+            later[before.name] |= later[node.name] | ({node.along} - own)
+    return later
+
+
 def _chain(dim: str, leader: Mapping[str, str]) -> tuple[str, ...]:
     """The dims that a dim follows, nearest first; () in a ring."""
     chain: list[str] = []

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 from patterns.evaluate import MemberOperands, computed, operands_of
-from patterns.follow import Follow, follows, leaders, with_followed
+from patterns.follow import Follow, follows, leaders, moved_later, with_followed
 from patterns.graph import Graph, Node
 from patterns.kind import Accumulating, Carrying, has, kind_of
 from patterns.memory import PerMember
@@ -49,8 +49,8 @@ class Schedule:
     """A call's nodes with what decides in which steps each runs.
 
     makes: the tensors that they write. after: loops (around the node, and not its own) in whose last step it runs,
-    because it needs what they make; in the first step of all others. tiled: its own dims, and what some of them follow.
-    kept: the type that each result is rounded to.
+    because it needs what they make; in the first step of all others. tiled: its own dims, and what some of them follow;
+    whole: those that it has whole in every step. kept: the type that each result is rounded to.
     """
 
     level: Level
@@ -60,6 +60,7 @@ class Schedule:
     accumulated: Mapping[str, frozenset[str]]
     kept: Mapping[str, str]
     followed: tuple[Follow, ...]
+    whole: Mapping[str, frozenset[str]]
 
 
 def schedule(graph: Graph, nodes: tuple[Node, ...], tiling: Tiling, kept: Mapping[str, str] = NOT_ROUNDED) -> Schedule:
@@ -67,7 +68,8 @@ def schedule(graph: Graph, nodes: tuple[Node, ...], tiling: Tiling, kept: Mappin
     level = level_of(tiling, nodes, graph.sizes)
     around = {node.name: loops for node, loops in paths(level)}
     followed = follows(graph, nodes)
-    tiled = {node.name: leaders(followed, tiled_dims(graph, node)) for node in nodes}
+    whole = moved_later(nodes, followed)
+    tiled = {node.name: leaders(followed, tiled_dims(graph, node) - whole[node.name]) for node in nodes}
     accumulated = {node.name: accumulated_dims(graph, node) for node in nodes}
     for node in nodes:
         _need_innermost(node, around[node.name], tiled[node.name], accumulated[node.name] | carried_dims(node))
@@ -81,7 +83,7 @@ def schedule(graph: Graph, nodes: tuple[Node, ...], tiling: Tiling, kept: Mappin
         )
         for name, loops in around.items()
     }
-    return Schedule(level, frozenset(node.writes for node in nodes), after, tiled, accumulated, kept, followed)
+    return Schedule(level, frozenset(node.writes for node in nodes), after, tiled, accumulated, kept, followed, whole)
 
 
 def needed_by(node: Node, nodes: tuple[Node, ...]) -> frozenset[str]:
@@ -147,6 +149,7 @@ class TiledCall:
         return all(step.loop.dim in tiled or (step.last if step.loop in after else step.first) for step in where)
 
     def _node(self, node: Node, ranges: Ranges, where: tuple[Step, ...]) -> None:
+        ranges = {dim: part for dim, part in ranges.items() if dim not in self.plan.whole[node.name]}
         gathered = [step for step in where if step.loop.dim in self.plan.accumulated[node.name]]
         begins, ends = all(step.first for step in gathered), all(step.last for step in gathered)
         target = slices(self.graph, node, node.writes, None, ranges)

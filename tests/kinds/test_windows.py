@@ -133,7 +133,7 @@ nodes:
     assert parse_graph(write_graph(made), "again.yaml") == made
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.integers(1, 9), st.integers(1, 4), st.integers(1, 5), st.integers(1, 4))
 def test_an_element_that_several_windows_have_is_touched_once(out: int, k: int, stride: int, dilation: int) -> None:
     """Also in a tile of the windows. The definition, counted one by one."""

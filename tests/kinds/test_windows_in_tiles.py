@@ -53,7 +53,7 @@ nodes:
 WHOLE = "taps made shaped padded pools y"
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(
     n=st.integers(8, 12),
     k=st.integers(1, 3),
