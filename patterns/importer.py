@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Protocol, cast
 
+from patterns.errors import UserError
 from patterns.graph import Graph
 from patterns.plugin import load_module, modules
 
 PACKAGE = "patterns.importers"
+MOST_LETTERS = 100
+_NO_NAME = re.compile(r"[^A-Za-z0-9_.-]")
 
 Source = Path | Traversable
 
@@ -46,6 +50,18 @@ def importer_of(file_name: str) -> Importer | None:
         if file_name.endswith(suffix)
     ]
     return _importer(max(ends)[1]) if ends else None
+
+
+def graph_name(text: str) -> str:
+    """A graph's name after a file's or folder's: what no name may have becomes a dash."""
+    made = _NO_NAME.sub("-", text)[:MOST_LETTERS]
+    return made if made[:1].isalpha() or made.startswith("_") else f"model-{made}"[:MOST_LETTERS]
+
+
+def need_name(name: str) -> None:
+    """Raises UserError unless a graph can have this name."""
+    if graph_name(name) != name:
+        raise UserError(f"{name!r} is no name of a graph: letters, digits, _ . and -, starting with a letter")
 
 
 def _importer(name: str) -> Importer:

@@ -9,7 +9,7 @@ from typing import Literal
 
 from patterns.errors import UnknownName, UserError
 from patterns.graph import Graph
-from patterns.importer import importer_of, suffixes
+from patterns.importer import graph_name, importer_of, need_name, suffixes
 from patterns.plugin import data_file, data_files
 
 CONFIGS = "patterns.library.configs"
@@ -81,7 +81,9 @@ def imported_text(name_or_path: str, name: str | None = None) -> str:
     importer = importer_of(str(file))
     if importer is None:
         raise UserError(f"{name_or_path} is a graph file already; {', '.join(suffixes())} are imported")
-    return importer.import_text(file, name or found)
+    if name is not None:
+        need_name(name)
+    return importer.import_text(file, found if name is None else name)
 
 
 def remarks(name_or_path: str) -> tuple[str, ...]:
@@ -113,9 +115,8 @@ def graph_file(name_or_path: str) -> Path | Traversable | None:
 
 def _file_name(path: Path) -> str:
     """What a model is called: as its folder, if its file is called as all such files are."""
-    stem = path.name.split(".")[0] if path.suffix not in GRAPH_SUFFIXES else path.stem
-    generic = stem in ("config", "model") and path.parent.name
-    return path.parent.name if generic else path.stem
+    generic = path.name.split(".")[0] in ("config", "model") and path.parent.name
+    return graph_name(path.parent.name if generic else path.stem)
 
 
 def _extents(phase: str, batch: int | None, context: int | None) -> dict[str, tuple[str, str]]:

@@ -38,6 +38,8 @@ def test_a_graph_file_is_written_whole_or_printed(tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (["softmax"], "unknown workload 'softmax'"),
+        (["llama-3.2-1b", "--name", "7 b"], "'7 b' is no name of a graph: letters, digits, _ . and -"),
+        (["llama-3.2-1b", "--name", ""], "'' is no name of a graph"),
         (["missing.json"], "there is no file 'missing.json'"),
         (["llama-3.2-1b", "-o", "/no/such/folder/a.yaml"], "there is no folder"),
     ],

@@ -56,7 +56,14 @@ def test_a_tied_head_is_the_table() -> None:
 
 
 @pytest.mark.parametrize(
-    ("folder", "file", "name"), [("tiny-llama", "config.json", "tiny-llama"), (".", "a.json", "a")]
+    ("folder", "file", "name"),
+    [
+        ("tiny-llama", "config.json", "tiny-llama"),
+        (".", "a.json", "a"),
+        ("my model", "config.json", "my-model"),
+        ("7b", "config.json", "model-7b"),
+        (".", "é.json", "model--"),
+    ],
 )
 def test_a_model_is_named_after_its_file(tmp_path: Path, folder: str, file: str, name: str) -> None:
     path = tmp_path / folder / file
