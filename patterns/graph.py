@@ -23,7 +23,8 @@ class Tensor:
     """A named array. `dims` are names of extents, outermost first.
 
     `block` names the Block that declares it, '' for the graph itself. A weight or state of a block exists
-    `count` times (numpy: a leading axis of length count); everything else exists once.
+    `count` times (numpy: a leading axis of length count); everything else exists once. Later blocks of the same count
+    may read it: each of their executions the copy of its own number.
     `shares` names the state whose storage this tensor is: the result of a scatter into a state.
     """
 
