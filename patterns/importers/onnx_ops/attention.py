@@ -27,6 +27,8 @@ def _attention(trace: Trace, operation: Operation) -> tuple[Value, ...]:
     flat = len(trace.operand(names[0]).axes) == 3
     heads = tuple(operation.attribute(name, 0) for name in ("q_num_heads", "kv_num_heads", "kv_num_heads"))
     q, k, v = (_by_heads(trace, trace.operand(name), count) for name, count in zip(names[:3], heads, strict=True))
+    if len({len(value.axes) for value in (q, k, v)}) != 1 or trace.shape(q)[:1] != trace.shape(k)[:1]:
+        raise Wrong("queries, keys and values are not alike")
     past = 0
     if names[4]:
         past = trace.shape(trace.operand(names[4]))[2]

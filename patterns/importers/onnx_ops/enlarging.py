@@ -67,7 +67,13 @@ def _transposed(trace: Trace, operation: Operation) -> Value:
     if operation.attribute("auto_pad", "NOTSET") != "NOTSET":
         raise Unsupported("auto_pad")
     shape, groups = trace.shape(value), int(operation.attribute("group", 1))
-    if len(shape) != len(kernel.shape) or len(shape) < 3 or shape[1] != kernel.shape[0] or shape[1] % max(1, groups):
+    if (
+        len(shape) != len(kernel.shape)
+        or len(shape) < 3
+        or shape[1] != kernel.shape[0]
+        or groups < 1
+        or shape[1] % groups
+    ):
         raise Wrong(f"a convolution of {list(shape)} with {list(kernel.shape)} in {groups} groups")
     name = f"{operation.inputs[1]}/turned"
     turned = trace.weight(Constant(kernel.shape, kernel.dtype, partial(_turned, kernel), name), name)

@@ -17,7 +17,7 @@ def _top(trace: Trace, operation: Operation) -> tuple[Value, ...]:
     if "k" in operation.attributes:
         count = int(operation.attributes["k"])
     else:
-        (count,) = trace.ints("".join(operation.inputs[1:2]), "k") or (0,)
+        count = sum(trace.ints("".join(operation.inputs[1:2]), "k")[:1])
     if not operation.attribute("largest", 1):
         raise Unsupported("the least elements")
     if not 1 <= count <= trace.shape(value)[at]:

@@ -240,8 +240,8 @@ def _lrn(trace: Trace, operation: Operation) -> Value:
     """Each element over a power of the squares of its neighbours' channels."""
     value = trace.operand(operation.inputs[0])
     size = int(operation.attribute("size", 0))
-    if size < 1:
-        raise Wrong(f"size is {size}")
+    if size < 1 or len(value.axes) < 2:
+        raise Wrong(f"size is {size}, of a value of rank {len(value.axes)}")
     alpha, beta = shortest(operation.attribute("alpha", 1e-4)), shortest(operation.attribute("beta", 0.75))
     squares = trace.map("square", value, part="squares")
     channels = trace.shape(value)[1]

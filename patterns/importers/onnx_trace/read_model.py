@@ -160,7 +160,8 @@ def _declared(dim: onnx.TensorShapeProto.Dimension) -> Declared:
     if dim.HasField("dim_value"):
         return dim.dim_value
     # A name that no letter is in, such as '?', is none.
-    return dim.dim_param if re.search(r"[A-Za-z]", dim.dim_param) else None
+    name = dim.dim_param
+    return name if isinstance(name, str) and re.search(r"[A-Za-z]", name) else None
 
 
 def _operation(node: onnx.NodeProto, number: int, file: str) -> Operation:
