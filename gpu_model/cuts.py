@@ -149,8 +149,9 @@ class Cut:
 
     @cached_property
     def accumulators(self) -> int:
-        """fp32 values of one tile's matrix results that stay in registers."""
-        return sum(points((*p.batch, *p.rows, *p.columns), self.sizes) for p in self.space.products)
+        """fp32 values of one tile's matrix results that stay in registers: of a block and of all, where they differ."""
+        of_step = sum(points((*p.batch, *p.rows, *p.columns), self.sizes) for p in self.space.products)
+        return 2 * of_step if self.space.promoting else of_step
 
     @cached_property
     def shared_in_step(self) -> tuple[int, int]:

@@ -17,7 +17,7 @@ from gpu_model.ring_paths import RING_SLOTS
 from gpu_model.schedule import adds_up
 from gpu_model.space import Space
 from gpu_model.tile import Targets
-from patterns.axes import points
+from patterns.axes import points, without
 from patterns.dtypes import bytes_of, dtype_bits, elements_in
 
 MOST_PRICED = 5
@@ -105,9 +105,10 @@ def _splits(asked: Asked) -> tuple[int, ...]:
 
 
 def _shape(space: Space, product: Product) -> _Shape:
-    batch, rows, columns, inner = (
-        points(dims, space.sizes) for dims in (product.batch, product.rows, product.columns, product.inner)
-    )
+    # Blocks that are summed up are steps.
+    blocks = space.stepped if space.promoting else ()
+    dims = (without(product.batch, blocks), product.rows, product.columns, (*product.inner, *blocks))
+    batch, rows, columns, inner = (points(names, space.sizes) for names in dims)
     widest = max((write.dtype for write in space.writes), key=dtype_bits)
     return _Shape(batch, rows, columns, inner, product.dtype, widest)
 

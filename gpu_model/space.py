@@ -10,7 +10,16 @@ from gpu_model.access import Access, Sizes, accesses, written
 from gpu_model.connected import connected
 from gpu_model.lookups import by_row, lookups
 from gpu_model.product import Product, product_of
-from gpu_model.whole import along_dims, carried_dim, gathered_dims, made_dims, moved_dims, reduce_alike, used_once
+from gpu_model.whole import (
+    along_dims,
+    block_dims,
+    carried_dim,
+    gathered_dims,
+    made_dims,
+    moved_dims,
+    reduce_alike,
+    used_once,
+)
 from gpu_model.within import ends_in_windows, within_tiles
 from patterns.addressed import Addresses, addresses, dims_beside
 from patterns.axes import points, union, without
@@ -76,9 +85,18 @@ class Space:
             return False
         others = [node for node in self.nodes if not (has(node, "contracts") or has(node, "moves"))]
         others = [node for node in others if node not in self.looked_up]
-        ends = [node for node in others if node.name not in self.converted]
-        summed = all(dim in self.stepped or self.sizes[dim] == 1 for dim in self.matrix.inner)
+        ends = [node for node in others if node.name not in (*self.converted, *self.promoting)]
+        summed = bool(self.promoting) or all(dim in self.stepped or self.sizes[dim] == 1 for dim in self.matrix.inner)
         return not others or (summed and all(self._ends_tile(node) for node in ends))
+
+    @cached_property
+    def promoting(self) -> frozenset[str]:
+        """Names of the nodes that scale the sums of a block in every step, and add the blocks up."""
+        steps = set(self.stepped)
+        if self.matrix is None or not steps or not steps <= set(self.matrix.batch):
+            return frozenset()
+        light = (node for node in self.nodes if has(node, "elementwise") or has(node, "reduces"))
+        return frozenset(node.name for node in light if steps <= set(self.dims_of(node))) - self.converted
 
     @cached_property
     def converted(self) -> frozenset[str]:
@@ -157,7 +175,9 @@ class Space:
 
     def least_accumulators(self) -> int:
         """Sums of matrix products in the smallest tile."""
-        return sum(points((*p.batch, *p.rows, *p.columns), self._least) for p in self.products)
+        return (2 if self.promoting else 1) * sum(
+            points((*p.batch, *p.rows, *p.columns), self._least) for p in self.products
+        )
 
     @cached_property
     def _least(self) -> Sizes:
@@ -253,7 +273,8 @@ def _as_written(graph: Graph, nodes: tuple[Node, ...], inside: Collection[str], 
     free = without(union(widest, *made_by), whole | own | {*reduced, carried} | set(gathered_dims(graph, nodes)))
     sums = [node for node in nodes if not (followed and ends_in_windows(node, others))]
     reduced = union(*(node.over for node in sums))
-    stepped = tuple(online) or tuple(dim for dim in reduced if reduce_alike(sums) and used_once(graph, nodes, dim))
+    candidates = reduced if reduce_alike(sums) else block_dims(graph, sums)
+    stepped = tuple(online) or tuple(dim for dim in candidates if used_once(graph, nodes, dim))
     if carried:  # sums over other dims would have to be kept while the carried one is gone through
         stepped = (carried,)
     reads = [_led(access, followed) for access in accesses(graph, nodes, made, chains)]

@@ -100,6 +100,7 @@ def _cut(space: Space, targets: Targets, machine: Machine, by_rows: bool) -> Cut
     columns = tuple(dim for dim in space.free if dim in space.with_leaders(last.columns) and dim not in rows)
     others = tuple(dim for dim in space.free if dim not in rows and dim not in columns)
     inner = targets.inner or max(1, elements_in(machine.tile_k_bytes, first.dtype))
+    inner = inner // space.whole_of(first.inner) if space.promoting else inner
     high, wide = (space.whole_of(dims) for dims in (sides, last.columns))
     loops = (
         *(Tile(dim, 1) for dim in others if space.sizes[dim] > 1),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence, Set
 
+from gpu_model.product import product_of
 from patterns.axes import union
 from patterns.count import node_dims
 from patterns.graph import Graph, Node
@@ -69,6 +70,16 @@ def made_dims(graph: Graph, node: Node) -> tuple[str, ...]:
 def reduce_alike(nodes: Sequence[Node]) -> bool:
     """Whether all nodes that reduce do so over the same dims."""
     return len({frozenset(node.over) for node in nodes if node.over}) == 1
+
+
+def block_dims(graph: Graph, nodes: Sequence[Node]) -> tuple[str, ...]:
+    """Dims of blocks that both operands of every product have, and that all reduces beside the products add up."""
+    products = [product_of(graph, node) for node in nodes if has(node, "contracts")]
+    sums = [node for node in nodes if node.over and not has(node, "contracts")]
+    if not products or len({frozenset(node.over) for node in sums}) != 1:
+        return ()
+    blocks = all(set(sums[0].over) <= set(product.batch) for product in products)
+    return sums[0].over if blocks else ()
 
 
 def used_once(graph: Graph, nodes: Sequence[Node], dim: str) -> bool:

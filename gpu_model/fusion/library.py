@@ -2,15 +2,17 @@
 
 In order: elementwise chains; a gather with the products that read its rows in place; softmax between two matrix
 products with both (an attention kernel); a recurrence with what makes and reads its states, step by step (a selective
-scan); a reduce with the elementwise nodes around it (a norm, a softmax); reduces of one tensor; weights and states that
-are converted on their way to a matrix product; matrix products of the same input, side by side; elementwise
-nodes with the gather or scatter they feed or read; elementwise kernels side by side that share an input.
+scan); a reduce with the elementwise nodes around it (a norm, a softmax); a product of blocks with a reduce that adds
+them up; reduces of one tensor; weights and states that are converted on their way to a matrix product; matrix products
+of the same input, side by side; elementwise nodes with the gather or scatter they feed or read; elementwise kernels
+side by side that share an input.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from gpu_model.block_scales import join_block_scales
 from gpu_model.fusion.operator import elementwise, join_chains, read_as_strides
 from gpu_model.legal import Group, Grouping
 from gpu_model.lookups import is_lookup, lookups
@@ -275,6 +277,7 @@ RULES = (
     join_attention,
     join_recurrences,
     join_rows,
+    join_block_scales,
     join_reduces,
     join_conversions,
     join_siblings,

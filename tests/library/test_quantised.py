@@ -123,6 +123,17 @@ def test_a_tuned_kernel_dequantises_what_it_loads() -> None:
         assert dict(reader.traffic)["hbm"] < 1.01 * state_capacity_bytes(made)
 
 
+def test_blocks_are_scaled_and_added_up_where_they_are_multiplied() -> None:
+    """Sums of 4096 x 2048 for each of 56 blocks would be 1.9 GB; a tuned kernel holds those of one in registers."""
+    plan = gpu_model.lower(workload("gemm_fp8_blocks"), gpu_model.load_machine("h100_sxm"))
+    assert [call.nodes[-1] for call in plan.calls] == ["x_small", "c"]
+    # The scales of x, which the kernel before has just written, may be in the L2.
+    moved, scales = 4096 * 7168 + 2048 * 7168 + 2 * 4096 * 2048 + 4 * 56 * 16, 4 * 56 * 4096
+    assert moved <= dict(plan.calls[-1].traffic)["hbm"] <= 1.05 * (moved + scales)
+    # Two scales and an addition for every result and block, and a conversion of the result.
+    assert dict(plan.calls[-1].work)["vector_ops"] == 4096 * 2048 * (3 * 56 + 2)
+
+
 def test_products_of_bigger_sources_are_not_made_again_in_every_step() -> None:
     """SiLU times up is read as it was written: its sources are twice as many bytes."""
     plan = gpu_model.lower(workload("swiglu_mlp"), gpu_model.load_machine("h100_sxm"))
