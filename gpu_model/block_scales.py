@@ -34,6 +34,9 @@ def join_block_scales(grouping: Grouping) -> Grouping:
 
 
 def _has_blocks(grouping: Grouping, nodes: Sequence[Node], reduce: Node) -> bool:
+    """Whether kernels' products have the reduced dims in both operands; not where rows that are looked up have them."""
+    if any(has(node, "indexes") for node in nodes):
+        return False
     products = [product_of(grouping.graph, node) for node in nodes if has(node, "contracts")]
     return bool(products) and all(set(reduce.over) <= set(product.batch) for product in products)
 

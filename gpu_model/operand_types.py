@@ -26,7 +26,8 @@ def converted(graph: Graph, machine: Machine) -> Iterator[str]:
     products = [(node, product_of(graph, node).dtype) for _, node in graph.nodes() if has(node, "contracts")]
     for dtype in sorted({dtype for _, dtype in products} & set(FEATURES) - set(machine.features)):
         yield f"{machine.name} does not multiply {dtype}: its products are priced at the rate of {INSTEAD}"
-    operands = {(graph.tensor_named[name].dtype, dtype) for node, dtype in products for name in node.reads[:2]}
-    for own, dtype in sorted(operands):
-        if is_converted(own, dtype):
-            yield f"operands of {own} are converted to be multiplied as {dtype}"
+    operands = {(dtype, graph.tensor_named[name].dtype) for node, dtype in products for name in node.reads[:2]}
+    for dtype in sorted({dtype for dtype, _ in operands}):
+        own = sorted(own for to, own in operands if to == dtype and is_converted(own, dtype))
+        if own:
+            yield f"operands of {' and '.join(own)} are converted to be multiplied as {dtype}"

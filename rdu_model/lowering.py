@@ -14,6 +14,7 @@ from rdu_model.depths import shallow_buffers
 from rdu_model.emit import emit
 from rdu_model.machine import Machine, macs_per_pcu, usable_pcus
 from rdu_model.memory import off_chip
+from rdu_model.operand_types import widened
 from rdu_model.orchestrate import launch_cost
 from rdu_model.pipe import Metapipe
 from rdu_model.section import Section
@@ -75,7 +76,7 @@ def plan_of(compiled: Compilation, graph: Graph, machine: Machine, members: int,
         launch_cost(machine, orchestration),
         rates(machine, members),
         compiled.refusals,
-        tuple(warnings_of(compiled.homes, machine)),
+        (*warnings_of(compiled.homes, machine), *widened(graph)),
         spilled_bytes=_spilled_bytes(graph, compiled, machine),
         rooms=rooms(compiled.homes, machine),
         moved=off_chip(graph, compiled.sections),

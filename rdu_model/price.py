@@ -5,7 +5,8 @@ for each point of the grouped dims, and a block takes ceil(depth / packed_macs) 
 ceil(elements / lanes) blocks, and a block takes as many cycles as its ops need passes through the SIMD stages (the tail
 does one special op a pass). Where a state goes from element to element, the next of its row waits until a value came
 through a PCU's stages (assumed; a register inside a stage would be sooner), while other rows fill the pipeline; where
-there are few of these, parts of a row are taken side by side.
+there are few of these, parts of a row are taken side by side. Operands of every type are multiplied at the rate of
+bf16, narrower ones are converted on their way into the array.
 Structure after DFModel: ceil(M / (p_lane W)) * ceil(N / (p_stage H)) * K.
 """
 

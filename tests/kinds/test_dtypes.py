@@ -12,6 +12,7 @@ from patterns.dtypes import bytes_of, multiplied_dtype
 from patterns.graph import Graph
 from patterns.read import parse_graph
 from rdu_model.ask import ask
+from rdu_model.operand_types import widened
 
 # 3 x 5 elements of 4 bits are 7.5 bytes.
 PACKED = """
@@ -102,3 +103,10 @@ def test_the_plan_says_what_is_converted() -> None:
     assert list(converted(product("fp8_e5m2", "fp8"), a100)) == [
         "a100_sxm does not multiply fp8: its products are priced at the rate of fp16"
     ]
+
+
+def test_an_rdu_tells_of_products_that_it_has_no_rate_for() -> None:
+    assert list(widened(product("fp8_e4m3", "fp8_e5m2"))) == [
+        "products of fp8 are priced at the rate of bf16: no other is known"
+    ]
+    assert not list(widened(product("bf16", "int4")))
