@@ -37,15 +37,27 @@ def with_layers(draft: Draft, layers: Sequence[Change]) -> Draft:
 
 
 def segments(layers: Sequence[Layer]) -> tuple[Segment[Layer], ...]:
-    """Layers as a repeated period and the rest of one, or else as runs of alike ones."""
+    """Layers as a repeated period and the rest of one, or else as runs of alike ones.
+
+    Where another number of layers is asked for, there are more or fewer periods, or the longest run is another.
+    """
     for period in range(2, LONGEST_PERIOD + 1):
         whole = len(layers) // period
         if whole > 1 and all(layer == layers[at % period] for at, layer in enumerate(layers)):
             rest = tuple(layers[whole * period :])
-            periods = Segment(tuple(layers[:period]), whole, f"layers // {period}")
+            periods = Segment(tuple(layers[:period]), whole, f"{_layers_but(len(rest))} / {period}")
             return (periods, Segment(rest, 1, 1)) if rest else (periods,)
     runs = [(layer, len(list(run))) for layer, run in groupby(layers)]
-    return tuple(Segment((layer,), length, length) for layer, length in runs)
+    longest = max(length for _, length in runs)
+    at_longest = [length for _, length in runs].index(longest)
+    return tuple(
+        Segment((layer,), length, _layers_but(len(layers) - longest) if at == at_longest else length)
+        for at, (layer, length) in enumerate(runs)
+    )
+
+
+def _layers_but(others: int) -> str:
+    return f"(layers - {others})" if others else "layers"
 
 
 def _put_segments(data: Data, found: Sequence[Segment[Change]], variants: dict[Change, Data]) -> None:

@@ -142,6 +142,17 @@ LATENT: dict[str, Any] = {
     "n_shared_experts": 1, "num_experts_per_tok": 2, "moe_intermediate_size": 20, "topk_group": 2, "n_group": 4,
 }  # fmt: skip
 MANY = [("full_attention", "sliding_attention")[at * at % 11 % 2] for at in range(900)]
+
+
+def test_another_number_of_layers_is_more_or_fewer_of_those_that_repeat() -> None:
+    def counts(name: str, layers: int) -> list[int]:
+        return [block.count for block in workload(name, overrides={"layers": layers}).blocks[1:-1]]
+
+    assert (counts("deepseek-v3", 10), counts("gemma-2-9b", 6), counts("mistral-7b", 5)) == ([3, 7], [3], [5])
+    with pytest.raises(SpecError, match=r"3\.5, not a whole number"):
+        counts("gemma-2-9b", 7)
+
+
 REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("Gemma2ForCausalLM", {"hidden_activation": "relu"}, "hidden_activation: gelu_pytorch_tanh is due"),
     ("Phi3ForCausalLM", {"hidden_act": "gelu"}, "hidden_act: activation 'gelu' is not supported here; supported: silu"),
