@@ -83,6 +83,14 @@ def test_a_tile_of_windows_that_share_nothing_makes_what_they_need() -> None:
     assert (tile["mh"], tile["mw"]) == (6, 8)
 
 
+def test_a_tile_of_windows_that_share_elements_has_the_whole_map() -> None:
+    """Of a map that the kernel makes itself; what comes from memory a tile loads again where windows overlap."""
+    space = space_of(pooled(3, 2), "shaped taller wider bands pools y")
+    assert space.followed == ()
+    assert set(space.free) == {"o"}
+    assert set(space_of(pooled(3, 2), "bands pools y").free) == {"o", "ph", "pw"}
+
+
 @pytest.mark.parametrize(
     ("size", "stride", "rows", "machine"), [(2, 2, 31, "h100_sxm"), (2, 3, 18, "unit"), (3, 3, 20, "h100_sxm")]
 )
