@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from experiments.studies import fp8_attention_error as study
+from patterns.evaluate import evaluate
+from patterns.rounding import every_result
 
 
 def test_a_hadamard_matrix_is_orthogonal_and_of_two_values() -> None:
@@ -25,7 +27,14 @@ def test_the_rotation_takes_error_away(monkeypatch: pytest.MonkeyPatch) -> None:
     """With few tokens less than published: probabilities are greater, so that plain fp8 loses fewer of them."""
     for name, value in {"HEADS": 2, "TOKENS": 256, "HEAD_DIM": 64, "BLOCK": 64}.items():
         monkeypatch.setattr(study, name, value)
-    methods = {method.name: method for method in study.methods()}
-    plain, rotated = (study.errors(methods[f"fp8, {name}"])[0] for name in ("plain", "block scales, rotated"))
+    arrays, methods = study.inputs("fp16"), {method.name: method for method in study.methods()}
+    exact = evaluate(study.attention("fp32"), arrays)["y"]
+
+    def error(name: str) -> float:
+        method = methods[f"fp8, {name}"]
+        done = evaluate(method.graph(), method.given(arrays), rounding=every_result)["y"]
+        return float(np.sqrt(((done.reshape(exact.shape) - exact) ** 2).mean()))
+
+    plain, rotated = error("plain"), error("block scales, rotated")
     assert 1.25 < plain / rotated < 4
     assert rotated < 0.02
