@@ -23,8 +23,8 @@ OUTPUT = click.Path(path_type=Path)
 def command(as_json: bool, as_csv: bool, plot_folder: Path | None, trace_file: Path | None, **values: Any) -> None:
     """Compare WORKLOAD on a GPU and on an RDU: calls, time, bytes, overlap, bound.
 
-    WORKLOAD is a graph of the library (see `patternloom list graphs`), a YAML file, or a config.json of a Llama model.
-    One GPU is compared with one RDU socket unless told otherwise.
+    WORKLOAD is a graph of the library (see `patternloom list graphs`), a YAML file, or an imported one: a
+    model's config.json or .onnx. One GPU is compared with one RDU socket unless told otherwise.
     """
     if as_json and as_csv:
         raise click.UsageError("--json and --csv both ask for stdout: choose one")
