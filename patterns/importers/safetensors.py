@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any, cast
 
 from patterns.checkpoint.compared import differences, totals
 from patterns.checkpoint.header import refuse
@@ -46,9 +47,9 @@ def _checked(file: Source, name: str) -> Path:
     tensors = read_tensors(path)
     if not config.is_file():
         raise UserError(f"{path} has {totals(tensors)}; there is no {CONFIG} beside it to check them against")
-    if "quantization_config" in read_text(config):
-        raise UserError(f"{path} has {totals(tensors)}; tensors of quantised models are not checked against {config}")
     document = huggingface.text_document(read_text(config), str(config))
+    if cast(dict[str, Any], document.data).get("quantization_config"):
+        raise UserError(f"{path} has {totals(tensors)}; tensors of quantised models are not checked against {config}")
     graph = huggingface.config_graph(read_text(config), str(config), name)
     table = huggingface.architecture(document).STORED
     refuse(list(differences(str(path), tensors, graph, table, several_parts=bool(document.within))))

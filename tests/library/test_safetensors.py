@@ -96,6 +96,12 @@ def test_all_tensors_that_are_not_so_are_told_at_once(tmp_path: Path) -> None:
     ]
 
 
+def test_quantised_models_are_not_checked(tmp_path: Path) -> None:
+    assert workload(str(saved(tmp_path, llama(), quantization_config=None)))
+    with pytest.raises(UserError, match=r"21 of BF16.*; tensors of quantised models are not checked"):
+        workload(str(saved(tmp_path, llama(), quantization_config={"quant_method": "awq"})))
+
+
 def test_another_type_is_told(tmp_path: Path) -> None:
     with pytest.raises(SpecError, match=r"model.norm.weight: is F16, and the config asks for bf16"):
         workload(str(saved(tmp_path, llama(), "F16")))
