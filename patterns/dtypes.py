@@ -59,7 +59,7 @@ def result_dtype(dtypes: Iterable[str]) -> str:
 
 
 def summed_dtype(dtype: str) -> str:
-    """The type that sums of products in a type have, if none is declared: integers need more bits than they have."""
+    """The type that sums of numbers or products have, if none is declared: integers need more bits than they have."""
     return "int32" if is_integer(dtype) and dtype_bits(dtype) < dtype_bits("int32") else dtype
 
 

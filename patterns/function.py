@@ -56,7 +56,7 @@ class Reduction:
 
     part: part(numpy, array, axes, first) with `first` the index of the array's first element along the axes (an
     argmax needs it). index: the result is an index, of dtype int32, and one dim is reduced. picks: only elements that
-    become results are read.
+    become results are read. adds: the result outgrows the elements.
     """
 
     name: str
@@ -67,3 +67,4 @@ class Reduction:
     special_ops: int = 0
     index: bool = False
     picks: bool = False
+    adds: bool = False

@@ -27,6 +27,7 @@ _REDUCTIONS: tuple[Reduction, ...] = (
         part=lambda np, x, axes, first: (x.sum(axis=axes),),
         merge=lambda np, a, b: (a[0] + b[0],),
         finish=lambda parts: parts[0],
+        adds=True,
     ),
     Reduction(
         "max",

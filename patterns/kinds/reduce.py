@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from pydantic import field_validator
 
 from patterns.axes import aligned, axes, points, union, without
-from patterns.dtypes import is_integer
+from patterns.dtypes import is_integer, summed_dtype
 from patterns.errors import UnknownName
 from patterns.function import Parts
 from patterns.functions import reduction
@@ -61,10 +61,11 @@ def infer(node: Node, operands: Sequence[Tensor], declared: Tensor | None, sizes
 
 def output(node: Node, operands: Sequence[Tensor], declared: Tensor | None) -> Tensor:
     """The dims that are left. Raises WrongShape."""
-    gives_index = REDUCTIONS[node.fn].index
+    gives_index, own = REDUCTIONS[node.fn].index, operands[0].dtype
+    dtype = "int32" if gives_index else summed_dtype(own) if REDUCTIONS[node.fn].adds else own
     dims = without(operands[0].dims, node.over)
     rule = f"reducing {operands[0].name} over {listed(node.over)} leaves"
-    tensor = written(node, dims, "int32" if gives_index else operands[0].dtype, declared, rule)
+    tensor = written(node, dims, dtype, declared, rule)
     if gives_index and not is_integer(tensor.dtype):
         raise WrongShape(f"{tensor.name} is declared as {tensor.dtype}; {node.fn} gives int32 indices")
     return tensor

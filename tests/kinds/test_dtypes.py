@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from gpu_model.machine import load_machine
@@ -9,8 +10,10 @@ from gpu_model.operand_types import converted
 from gpu_model.space import spaces_of
 from patterns.count import compulsory_by_storage, group_traffic, node_demand, tensor_bytes
 from patterns.dtypes import bytes_of, multiplied_dtype
+from patterns.evaluate import evaluate
 from patterns.graph import Graph
 from patterns.read import parse_graph
+from patterns.rounding import every_result
 from rdu_model.ask import ask
 from rdu_model.operand_types import widened
 
@@ -93,8 +96,19 @@ def test_operands_of_two_types_are_multiplied_in_one(left: str, right: str, due:
     assert node_demand(made, made.blocks[0].nodes[0]).vector_ops == ops
 
 
-def test_products_of_integers_add_up_in_32_bits() -> None:
+def test_integers_add_up_in_32_bits() -> None:
     assert product("int8", "int4").tensor_named["c"].dtype == "int32"
+    made = parse_graph("""
+name: sums
+extents: {m: 2, k: 3}
+tensors:
+  a: {dims: [m, k], dtype: int8, role: input}
+nodes:
+  total: {kind: reduce, fn: sum, reads: [a], over: [k]}
+  most:  {kind: reduce, fn: max, reads: [a], over: [k]}
+""")
+    assert [made.tensor_named[name].dtype for name in ("total", "most")] == ["int32", "int8"]
+    assert evaluate(made, {"a": np.full((2, 3), 127)}, rounding=every_result)["total"].tolist() == [381, 381]
 
 
 def test_the_plan_says_what_is_converted() -> None:
