@@ -109,8 +109,10 @@ def diagram_of(graph: Graph, plan: Plan | None = None) -> Diagram:
     outside = [given_box(tensor) for tensor in drawn_tensors(graph) if not tensor.block]
     blocks = [block_frame(graph, block, calls) for block in graph.blocks]
     ends = [end_box(graph.tensor_named[name]) for name in sorted_results(graph)]
+    # Frames nest: of calls over several blocks only one that holds them all can have one.
     across = [call for call in calls if not call.block and call.nodes]
-    middle = tuple(blocks) if not across else (Frame(call_title(across[0]), tuple(blocks), call=True),)
+    alone = len(across) == 1 and set(across[0].nodes) == {node.name for _, node in graph.nodes()}
+    middle = (Frame(call_title(across[0]), tuple(blocks), call=True),) if alone else tuple(blocks)
     return Diagram(graph.name, notes_of(graph, plan), (*outside, *middle, *ends), tuple(arrows(graph)))
 
 

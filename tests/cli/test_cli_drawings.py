@@ -67,6 +67,14 @@ def test_a_frame_holds_what_one_call_holds() -> None:
     assert len(due) >= 4
 
 
+def test_a_call_over_all_blocks_has_a_frame_around_them() -> None:
+    graph = workload("speculative_decoding", overrides={"draft_layers": 2, "verify_layers": 2, "drafted": 1})
+    plan = lower(graph, load_machine("h100_sxm", {}), policy="megakernel")
+    (whole,) = [item for item in diagram_of(graph, plan).items if isinstance(item, Frame)]
+    assert whole.call
+    assert [frame.title for frame in frames(whole)][1] == "draft_1_decoder x 2"
+
+
 def frames(frame: Frame) -> list[Frame]:
     """The frames in a frame."""
     return [item for item in frame.items if isinstance(item, Frame)]
