@@ -98,6 +98,18 @@ CHAINS: dict[str, tuple[list[Any], dict[str, Any]]] = {
         [node("Unsqueeze", "x one", "a"), node("Expand", "a s", "y")],
         {"one": np.array([1]), "s": np.array([2, 5, 3, 4])},
     ),
+    "a sum over what was expanded": (
+        [node("ReduceMax", "x last", "m"), node("Expand", "m ms", "me"), node("ReduceMax", "x middle", "n"),
+         node("Expand", "n ns", "ne"), node("MatMul", "me ne", "y")],
+        {"last": np.array([2]), "middle": np.array([1]), "ms": np.array([2, 3, 5]), "ns": np.array([2, 5, 4]),
+         "opset": np.array([18])},
+    ),
+    "pairs of one dim": (
+        [node("ReduceMax", "x ends", "u", keepdims=0), node("Unsqueeze", "u last", "t"), node("Greater", "t zero", "c"),
+         node("Where", "c w u", "y")],
+        {"ends": np.array([0, 1]), "last": np.array([1]), "zero": np.float32(0.8), "w": weight(4),
+         "opset": np.array([18])},
+    ),
     "tile": ([node("Tile", "x r", "y")], {"r": np.array([1, 2, 3])}),
     "concat": ([node("Concat", "x w x", "y", axis=1)], {"w": weight(2, 5, 4)}),
     "split": (
@@ -152,7 +164,7 @@ def test_a_chain(name: str, tmp_path: Path) -> None:
     nodes, weights = CHAINS[name]
     if name == "shapes":
         weights = {**weights, "rest": np.array([12])}
-    opset = 18 if "k" in weights else 17
+    opset = 18 if {"k", "opset"} & set(weights) else 17
     made = model(nodes, {"x": [2, 3, 4]}, {"y": None}, weights, opset)  # type: ignore[dict-item]
     assert compared(tmp_path, made, {"x": floats(2, 3, 4)}).error < CLOSE
 
