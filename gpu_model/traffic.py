@@ -19,6 +19,7 @@ from gpu_model.machine import Machine
 from gpu_model.product import Product
 from gpu_model.space import steps_of, whole_writes
 from patterns.axes import points
+from patterns.plan import Tile
 
 
 @dataclass(frozen=True)
@@ -68,12 +69,27 @@ def _from_hbm(name: str, once: int, cuts: Sequence[Cut], machine: Machine) -> in
     if stays_in_l2(once, machine):
         return once
     again = sum(
-        Fraction(access.different_bytes(cut.sizes) * cut.loads_of(access), _sharing(cut, access, machine))
+        _of_patches(cut, access, machine)
+        if access.through
+        else Fraction(access.different_bytes(cut.sizes) * cut.loads_of(access), _sharing(cut, access, machine))
         for cut in cuts
         for access in cut.space.reads
         if access.tensor == name
     )
     return max(once, ceil(again))
+
+
+def _of_patches(cut: Cut, access: Access, machine: Machine) -> int:
+    """Bytes that tiles of windows bring: of each set that runs together, what its windows reach, each element once.
+
+    Its tiles are beside each other, and steps find in the L2 what the steps just before them have loaded.
+    """
+    left, tiles, patch = min(machine.sm_count, cut.tiles), 1, []
+    for loop in reversed(cut.loops):
+        wide = min(left, steps_of(loop, cut.space.sizes))
+        patch.append(Tile(loop.dim, loop.extent * wide))
+        left, tiles = left // wide, tiles * wide
+    return access.different_bytes(cut.space.tile_sizes(patch)) * -(-cut.tiles // (cut.parts * tiles))
 
 
 def _sharing(cut: Cut, access: Access, machine: Machine) -> int:

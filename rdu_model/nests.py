@@ -86,7 +86,9 @@ class _Nesting:
 
     def _heaviest(self, nodes: tuple[Asked, ...], used: frozenset[str], free: float) -> Run | None:
         best, most = None, self.least
-        for dim in union(*(asked.dims for asked in nodes)):
+        # Loops over windows come first: they cut what feeds them, too.
+        leading = [follow.leader for follow in nodes[0].follows]
+        for dim in union(leading, *(asked.dims for asked in nodes)):
             if self.sizes[dim] > 1 and not used.intersection(self._bound(nodes, dim)):
                 for run in runs(nodes, dim, used):
                     found = sum(

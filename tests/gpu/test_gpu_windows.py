@@ -126,3 +126,13 @@ def test_a_picture_that_keeps_its_size_is_cut_along_both_sides(policy: str) -> N
     plan = gpu_model.lower(graph, H100, policy=policy)
     assert "'width'" in str(plan.calls[0].tiling)
     check(plan)
+
+
+def test_taps_of_a_picture_larger_than_the_l2_come_from_memory_about_once() -> None:
+    """Of 8 rows of tiles that run together, 10 rows of a picture: not nine times the picture for nine taps."""
+    graph = workload("conv_bias_pool", overrides={"channels": 64, "filters": 64, "height": 1080, "width": 1920})
+    call = gpu_model.lower(graph, H100, policy="operator").calls[0]
+    assert call.nodes[-1] == "conv"
+    picture, product = 64 * 1080 * 1920 * 2, 64 * 1078 * 1918 * 2
+    assert picture > H100.l2_bytes
+    assert picture + product < dict(call.traffic)["hbm"] < 1.3 * picture + product
