@@ -131,12 +131,13 @@ def test_data_are_as_many_as_the_shape_says(tmp_path: Path) -> None:
 
 
 def external(location: str, count: int = 12) -> onnx.ModelProto:
-    made = plain(node("MatMul", "x w", "y"), w=weight(3, 4))
-    tensor = made.graph.initializer[0]
-    tensor.ClearField("raw_data")
-    tensor.data_location = TensorProto.EXTERNAL
-    for key, value in (("location", location), ("offset", "8"), ("length", str(4 * count))):
-        tensor.external_data.add(key=key, value=value)
+    """A model whose two weights are in a file."""
+    made = plain(node("MatMul", "x w", "p"), node("Add", "p b", "y"), w=weight(3, 4), b=weight(2, 4))
+    for tensor, offset in zip(made.graph.initializer, ("8", "0"), strict=True):
+        tensor.ClearField("raw_data")
+        tensor.data_location = TensorProto.EXTERNAL
+        for key, value in (("location", location), ("offset", offset), ("length", str(4 * count))):
+            tensor.external_data.add(key=key, value=value)
     return made
 
 

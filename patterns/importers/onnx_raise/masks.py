@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from patterns.errors import UserError
 from patterns.graph import Argument, Node, Tensor
 from patterns.importers.onnx_trace.counted import counted
 from patterns.importers.onnx_trace.model import Constant
@@ -54,8 +55,8 @@ def _masked(view: View, node: Node) -> tuple[str, str, NDArray[Any]] | None:
     """(scores, mask, where they are seen) of a node that masks with a constant."""
     if (node.kind, node.fn) == ("zip", "add"):
         for scores, mask in (node.reads, node.reads[::-1]):
-            array = _array(view, mask)
-            if array is not None and _covers(view, scores, mask) and ((array == 0) | (array <= _HIDDEN)).all():
+            array = _array(view, mask) if len(view.tensor(mask).dims) > 1 and _covers(view, scores, mask) else None
+            if array is not None and ((array == 0) | (array <= _HIDDEN)).all():
                 return scores, mask, array == 0
     if (node.kind, node.fn) == ("zip", "where"):
         condition, *sides = node.reads
@@ -77,7 +78,11 @@ def _array(view: View, name: str) -> Any:
     if constant is None or view.tensor(name).role != "weight":
         return None
     shape = tuple(view.sketch.sizes[dim] for dim in view.tensor(name).dims)
-    return constant.load().reshape(shape)
+    try:
+        return constant.load().reshape(shape)
+    except UserError:
+        # In a file that is not there: no mask that an exporter computes. Shapes are all that a graph needs.
+        return None
 
 
 def _rows_and_columns(tensor: Tensor, seen: NDArray[Any]) -> tuple[str, str, NDArray[Any]] | None:
