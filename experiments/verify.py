@@ -23,7 +23,7 @@ from patterns.library import workload
 from patterns.plan import Call, Plan, Tile, Tiling
 from patterns.read import parse_graph
 from patterns.reduced import reduced
-from patterns.rescaled import rescaled
+from patterns.rescaled import online_of, rescaled, splits_of
 from patterns.room import held_bytes
 from patterns.rounding import every_result
 from patterns.tiles import PlanError
@@ -253,9 +253,9 @@ def visible(plan: Plan) -> tuple[str, ...]:
 def _check(same: Sequence[Made], reference: Reference) -> Checked:
     plan, made = same[0].plan, same[0].small
     counted = [one for call in made.calls for one in ragged_loops(call, made.graph)]
-    splits = tuple(dict.fromkeys(split for call in plan.calls for split in call.tiling.splits))
+    splits = tuple(dict.fromkeys(split for call in plan.calls for split in splits_of(call.tiling)))
     ways = tuple(one.way for one in same)
-    online = tuple(dict.fromkeys(tile for call in plan.calls for tile in call.tiling.online))
+    online = tuple(dict.fromkeys(tile for call in plan.calls for tile in online_of(call.tiling)))
     count, nothing = sum(call.count for call in plan.calls), Difference(0.0)
     found = Checked(ways, count, len(counted), sum(counted), splits, online, nothing, nothing)
     if same[0].fault:
@@ -271,7 +271,7 @@ def _check(same: Sequence[Made], reference: Reference) -> Checked:
 
 def ragged_loops(call: Call, graph: Graph) -> Iterator[bool]:
     """Of every loop of a call whether its last tile, of a dim or of a part of it, has less to do than the others."""
-    parts = dict(call.tiling.splits)
+    parts = dict(splits_of(call.tiling))
 
     def loops(tiling: Tiling) -> Iterator[bool]:
         for tile in (*tiling.loops, *tiling.online):

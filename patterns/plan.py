@@ -33,7 +33,8 @@ class Tiling:
     `nests`: in each step of the loops, all nodes run in order; those of a nest run in loops of their own (a pipeline
     inside a pipeline). A reduced dim of a nest's loop is complete when the nest ends.
     `online`: steps, within each part, over the reduced dim whose result is read together with it again: what was added
-    up so far is rescaled in each step (an online softmax). A nest's are run as one.
+    up so far is rescaled in each step (an online softmax).
+    A call that only has nests puts the parts of each together itself.
     """
 
     loops: tuple[Tile, ...] = ()

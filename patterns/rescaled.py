@@ -79,23 +79,31 @@ def _passes(plan: Plan, block: str) -> int:
 
 def _tiling(call: Call, full: Mapping[str, int], small: Mapping[str, int]) -> Tiling:
     """A call's tiling at the small extents."""
-    splits = tuple((dim, min(parts, MOST_PARTS, small[dim])) for dim, parts in call.tiling.splits)
+    parts = {dim: min(count, MOST_PARTS, small[dim]) for dim, count in splits_of(call.tiling)}
     lengths: dict[str, set[int]] = {}
     for tile in _tiles(call.tiling):
         if 1 < tile.extent < full[tile.dim]:
             lengths.setdefault(tile.dim, set()).add(tile.extent)
-    own = {dim: -(-small[dim] // dict(splits).get(dim, 1)) for dim in lengths}
+    own = {dim: -(-small[dim] // parts.get(dim, 1)) for dim in lengths}
     sizes = {(dim, extent): size for dim in lengths for extent, size in _lengths(lengths[dim], own[dim], small[dim])}
 
     def shorter(tile: Tile) -> Tile:
         whole = 1 if tile.extent == 1 else small[tile.dim]
         return Tile(tile.dim, sizes.get((tile.dim, tile.extent), whole))
 
-    def scaled(tiling: Tiling, splits: tuple[tuple[str, int], ...]) -> Tiling:
-        nests = tuple(Nest(nest.nodes, scaled(nest.tiling, nest.tiling.splits)) for nest in tiling.nests)
+    def scaled(tiling: Tiling) -> Tiling:
+        splits = tuple((dim, parts[dim]) for dim, _ in tiling.splits)
+        nests = tuple(Nest(nest.nodes, scaled(nest.tiling)) for nest in tiling.nests)
         return Tiling(tuple(map(shorter, tiling.loops)), splits, nests, tuple(map(shorter, tiling.online)))
 
-    return scaled(call.tiling, splits)
+    return scaled(call.tiling)
+
+
+def splits_of(tiling: Tiling) -> Iterator[tuple[str, int]]:
+    """Every split of a tiling and of its nests."""
+    yield from tiling.splits
+    for nest in tiling.nests:
+        yield from splits_of(nest.tiling)
 
 
 def _tiles(tiling: Tiling) -> Iterator[Tile]:
@@ -114,3 +122,10 @@ def _lengths(extents: set[int], part: int, whole: int) -> Iterator[tuple[int, in
     wished = [size for size in (3, 2, 4, 5, 7) if 2 * len(shorter) < size < part]
     ragged = [size for size in wished if part % size]
     yield max(extents), next(iter((*ragged, *wished)), max(1, min(part, whole) - 1))
+
+
+def online_of(tiling: Tiling) -> Iterator[Tile]:
+    """Every step in which sums are rescaled, of a tiling and of its nests."""
+    yield from tiling.online
+    for nest in tiling.nests:
+        yield from online_of(nest.tiling)

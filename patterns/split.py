@@ -41,6 +41,8 @@ def run_split(
 
     kept: the type that each result is rounded to. What is to be merged is not, before it is.
     """
+    if not tiling.loops and any(nest.tiling.splits or nest.tiling.online for nest in tiling.nests):
+        return Unmerged(_nest_by_nest(graph, nodes, tiling, read, visible, kept))
     plan = schedule(graph, nodes, tiling, kept)
     if not tiling.splits and not tiling.online:
         local = _run_part(graph, plan, nodes, read, {}, Local())
@@ -64,6 +66,49 @@ def run_split(
         parts.append(running)
     sorted_out = _sorted_out(graph, split, visible, found, ranges, parts)
     return replace(sorted_out, kept=kept) if tiling.splits else _finished(sorted_out, kept)
+
+
+def _nest_by_nest(
+    graph: Graph,
+    nodes: tuple[Node, ...],
+    tiling: Tiling,
+    read: Read,
+    visible: tuple[str, ...],
+    kept: Mapping[str, str],
+) -> dict[str, PerMember]:
+    """Nests one after the other, each with its own parts and steps, which the call itself merges."""
+    made: dict[str, PerMember] = {}
+
+    def known(name: str) -> PerMember:
+        return made[name] if name in made else read(name)
+
+    pieces = _pieces(nodes, tiling)
+    for number, (own, inside) in enumerate(pieces):
+        later = {name for others, _ in pieces[number + 1 :] for node in others for name in node.reads}
+        shown = tuple(node.writes for node in own if node.writes in later or node.writes in visible)
+        types = {node.writes: kept[node.writes] for node in own if node.writes in kept}
+        found = run_split(graph, own, inside, known, shown, types)
+        made.update(found.complete)
+        if found.incomplete:
+            made.update(combined(graph, found))
+    return {name: made[name] for name in visible}
+
+
+def _pieces(nodes: tuple[Node, ...], tiling: Tiling) -> list[tuple[tuple[Node, ...], Tiling]]:
+    """The nodes of each nest with its tiling, and each that is in none by itself. Raises PlanError."""
+    nests = {nest.nodes[0]: nest for nest in tiling.nests}
+    pieces: list[tuple[tuple[Node, ...], Tiling]] = []
+    at = 0
+    while at < len(nodes):
+        nest = nests.pop(nodes[at].name, None)
+        own = nodes[at : at + (len(nest.nodes) if nest else 1)]
+        if nest and tuple(node.name for node in own) != nest.nodes:
+            raise PlanError(f"a nest holds {nest.nodes}, and the call's nodes there are {[n.name for n in own]}")
+        pieces.append((own, nest.tiling if nest else Tiling()))
+        at += len(own)
+    if nests:
+        raise PlanError(f"nests begin with {sorted(nests)}, which are not nodes of the call")
+    return pieces
 
 
 def _cut(graph: Graph, tiling: Tiling) -> tuple[str, int, int]:

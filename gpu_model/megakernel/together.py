@@ -94,11 +94,10 @@ def _after(graph: Graph, block: Block, operators: Sequence[Operator]) -> Iterato
 
 
 def _nests(part: Part) -> Iterator[Nest]:
-    """The loops of each kernel. Parts that the kernel itself puts together are as if computed in one."""
+    """The loops of each kernel, with its parts, which are put together in the same call."""
     for group, laid_out in zip(part.groups, part.laid_out, strict=True):
         for priced in laid_out.chosen.cuts:
-            tiling = replace(tiling_of([priced.cut], group.online), splits=())
-            yield Nest(tuple(node.name for node in priced.cut.space.nodes), tiling)
+            yield Nest(tuple(node.name for node in priced.cut.space.nodes), tiling_of([priced.cut], group.online))
 
 
 def _sums(bodies: Sequence[Body]) -> tuple[Amounts, int, int, int, int]:

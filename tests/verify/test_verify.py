@@ -176,6 +176,14 @@ def test_an_online_softmax_that_is_not_rescaled_is_seen(monkeypatch: pytest.Monk
     assert wrong(verify(prefill, AUTO)) == ["gpu"]
 
 
+def test_parts_that_a_megakernel_merges_itself_are_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    request = replace(ATTENTION, policies=("megakernel",))
+    (sound,) = (one for one in verify(request, AUTO).checked if one.ways[0].side.family == "gpu")
+    assert (sound.calls, [dim for dim, _ in sound.splits]) == (1, ["context"])
+    monkeypatch.setattr("patterns.split.part_ranges", one_part_less)
+    assert wrong(verify(request, AUTO)) == ["gpu"]
+
+
 def test_rounding_that_the_types_do_not_explain_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     result = verify(GEMM, AUTO)
     assert 0 < result.rounded.error <= result.allowed.rounded < 0.05
