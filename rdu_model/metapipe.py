@@ -203,7 +203,7 @@ class Metapipeline(Rows):
         """The tile in its PMU buffer, read in another order of its dims if one is given, or in another pattern.
 
         depth: tiles that it holds, as many as the distance to its last reader asks for if not given. pattern, along,
-        arguments: as kinds/buffer.py has them (roll, slice, split, merge); to: the dims that it makes, with extents.
+        arguments: as moves/ has them (roll, slice, split, window ...); to: the dims that it makes, with extents.
         """
         at = self._at
         what = at.name(name, "buffer")
