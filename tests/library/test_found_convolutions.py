@@ -26,6 +26,20 @@ nodes:
   taps: {kind: buffer, fn: window, reads: [wider], along: p, to: o j, stride: 3}
   y: {kind: reduce, fn: max, reads: [taps], over: [k, j]}
 """
+# The same after pads, with a product that sums over its one element.
+KEPT_AFTER_PADS = """
+extents: {b: 3, c: 2, h: 4, w: 6, p: 8, q: 8, k: 1, o: 3, j: 4}
+tensors:
+  x: {dims: [b, c, h, w], dtype: fp32, role: input}
+  filters: {dims: [c, k, j], dtype: fp32, role: weight}
+nodes:
+  taller: {kind: buffer, fn: pad, reads: [x], along: h, to: p, before: 2, after: 2}
+  wider: {kind: buffer, fn: pad, reads: [taller], along: w, to: q, after: 2}
+  ones: {kind: buffer, fn: window, reads: [wider], along: p, to: p k}
+  patches: {kind: buffer, fn: window, reads: [ones], along: q, to: o j, stride: 2}
+  conv: {kind: mm, reads: [patches, filters], over: [k, j]}
+  y: {kind: map, fn: tanh, reads: [conv]}
+"""
 # A map that the kernel makes goes through a pad between its elements.
 SPREAD_OUT = """
 extents: {b: 1, c: 8, h: 9, w: 9, p: 11, oh: 5, kh: 3, ow: 8, kw: 2, o: 16, u: 23}
@@ -67,6 +81,7 @@ nodes:
 """
 GRAPHS: Mapping[str, str] = {
     "kept_name": KEPT_NAME,
+    "kept_after_pads": KEPT_AFTER_PADS,
     "spread_out": SPREAD_OUT,
     "rows_first": ROWS_FIRST,
     "between": BETWEEN,
@@ -77,7 +92,7 @@ def plans(name: str) -> list[Plan]:
     graph = parse_graph(f"name: {name}\n{GRAPHS[name]}", f"{name}.yaml")
     gpu, rdu = gpu_model.load_machine("unit"), rdu_model.load_machine("unit")
     return [
-        gpu_model.lower(graph, gpu, policy="operator"),
+        gpu_model.lower(graph, gpu, policy="epilogue"),
         gpu_model.lower(graph, gpu, policy="auto"),
         rdu_model.lower(graph, rdu, mode="fused"),
     ]
