@@ -19,6 +19,8 @@ from patterns.kind import has, kind_of
 
 # Dims of products that are taken row by row of a table: rows that are found, and lookups of each.
 FOUND, EACH = "rows found", "lookups of each"
+# Rows that lookups by one index find in tables of their own are as many; counted in elements they are rounded.
+ROUNDED = Fraction(1, 4)
 
 
 @dataclass(frozen=True)
@@ -31,16 +33,24 @@ class ByRow:
 
 def lookups(nodes: Sequence[Node], inside: Collection[str]) -> tuple[Node, ...]:
     """Gathers among the nodes whose results are only operands of products. inside: what nobody else needs."""
-    return tuple(node for node in nodes if is_lookup(node) and node.writes in inside and _only_multiplied(node, nodes))
+    operands = _operands(nodes, inside) if any(is_lookup(node) for node in nodes) else set()
+    return tuple(node for node in nodes if is_lookup(node) and node.writes in operands)
+
+
+def _operands(nodes: Sequence[Node], inside: Collection[str]) -> set[str]:
+    """Tensors that only products read, or elementwise nodes that make operands of them."""
+    found: set[str] = set()
+    for node in reversed(nodes):
+        readers = [other for other in nodes if node.writes in other.reads]
+        multiplied = all(has(one, "contracts") or (has(one, "elementwise") and one.writes in found) for one in readers)
+        if node.writes in inside and readers and multiplied:
+            found.add(node.writes)
+    return found
 
 
 def is_lookup(node: Node) -> bool:
     """Whether a node finds rows, and writes none."""
     return has(node, "indexes") and not has(node, "updates")
-
-
-def _only_multiplied(lookup: Node, nodes: Sequence[Node]) -> bool:
-    return all(has(node, "contracts") for node in nodes if lookup.writes in node.reads)
 
 
 def by_row(graph: Graph, nodes: Sequence[Node], inside: Collection[str]) -> ByRow | None:
@@ -51,11 +61,28 @@ def by_row(graph: Graph, nodes: Sequence[Node], inside: Collection[str]) -> ByRo
     index = graph.tensor_named[found[0].reads[1]].dims
     if not all(_keeps_lookups(graph, node, frozenset(index)) for node in nodes if node not in found):
         return None
-    rows = [_rows_found(graph, node) for node in found]
+    converted = _converted(graph, nodes, found, index, _operands(nodes, inside))
+    rows = [rows for node in found if (rows := _rows_found(graph, node)) is not None]
     tables = {node.reads[0] for node in found}
-    if None in rows or len(set(rows)) > 1 or any(set(index) & set(graph.tensor_named[name].dims) for name in tables):
+    if converted is None or len(rows) < len(found) or max(rows) - min(rows) > ROUNDED:
         return None
-    return _taken_by_row(graph, nodes, found, rows[0] or Fraction(1))
+    if any(set(index) & set(graph.tensor_named[name].dims) for name in tables):
+        return None
+    return _taken_by_row(graph, nodes, found, converted, rows)
+
+
+def _converted(
+    graph: Graph, nodes: Sequence[Node], found: Sequence[Node], index: Sequence[str], operands: Collection[str]
+) -> frozenset[str] | None:
+    """What elementwise nodes make of the rows alone, on their way to products; None if of each lookup another."""
+    rows = {node.writes for node in found}
+    for node in nodes:
+        if node not in found and node.writes in operands and rows.intersection(node.reads):
+            others = (graph.tensor_named[name].dims for name in node.reads if name not in rows)
+            if any(set(dims).intersection(index) for dims in others):
+                return None
+            rows.add(node.writes)
+    return frozenset(rows.difference(node.writes for node in found))
 
 
 def _keeps_lookups(graph: Graph, node: Node, index: frozenset[str]) -> bool:
@@ -72,13 +99,15 @@ def _rows_found(graph: Graph, node: Node) -> Fraction | None:
     return Fraction(touched, row) if touched < row * lookups else None
 
 
-def _taken_by_row(graph: Graph, nodes: Sequence[Node], found: Sequence[Node], rows: Fraction) -> ByRow:
+def _taken_by_row(
+    graph: Graph, nodes: Sequence[Node], found: Sequence[Node], converted: Collection[str], rows: Sequence[Fraction]
+) -> ByRow:
     index_name = found[0].reads[1]
     index = graph.tensor_named[index_name].dims
-    lookups, whole = points(index, graph.sizes), ceil(rows)
+    lookups, whole = points(index, graph.sizes), max(1, ceil(rows[0]))
     sizes = {**graph.sizes, FOUND: whole, EACH: -(-lookups // whole)}
-    looked_up = {node.writes for node in found} | {index_name}
-    once = {node.reads[0]: rows / whole for node in found}
+    looked_up = {node.writes for node in found} | {index_name, *converted}
+    once = {node.reads[0]: own / whole for node, own in zip(found, rows, strict=True)}
     renamed: dict[str, Tensor] = {}
     for name in dict.fromkeys(name for node in nodes for name in (*node.reads, node.writes)):
         tensor = graph.tensor_named[name]

@@ -188,25 +188,37 @@ def join_reduces(grouping: Grouping) -> Grouping:
 def join_conversions(grouping: Grouping) -> Grouping:
     """Elementwise nodes that make an operand of weights or states alone join the one product that reads it.
 
-    So narrow numbers with scales are loaded as they lie, and widened on their way to the matrix unit.
+    So narrow numbers with scales are loaded as they lie, and widened on their way to the matrix unit. Rows of them that
+    are looked up are found in place.
     """
     for node in reversed(grouping.nodes):
         group = grouping.of[node.name]
         readers = grouping.readers(node.writes)
-        if not (elementwise(group) and _kept_only(grouping, group) and len(readers) == 1):
+        looked_up = tuple(_lookups_before(grouping, group))
+        if not (elementwise(group) and _kept_only(grouping, group, looked_up) and len(readers) == 1):
             continue
         to = readers[0]
         if any(is_lookup(own) and node.writes in own.reads for own in to.nodes):
             continue  # a table is not an operand: every tile would convert all its rows
         if to.online or _is_product(to):
             reason = f"{to.reason.removesuffix(CONVERTED)}{CONVERTED}"
-            grouping = grouping.join((group, to), reason, online=to.online)
+            grouping = grouping.join((*looked_up, group, to), reason, online=to.online)
     return grouping
 
 
-def _kept_only(grouping: Grouping, group: Group) -> bool:
-    """Whether all that a kernel reads from outside are weights and states."""
-    made = {node.writes for node in group.nodes}
+def _lookups_before(grouping: Grouping, group: Group) -> Iterator[Group]:
+    """Lookups in weights and states whose rows only this kernel reads."""
+    tensors = grouping.graph.tensor_named
+    for name in dict.fromkeys(name for node in group.nodes for name in node.reads):
+        maker = grouping.maker(name)
+        alone = maker is not None and all(map(is_lookup, maker.nodes)) and grouping.readers(name) == (group,)
+        if maker and alone and all(tensors[node.reads[0]].role in ("weight", "state") for node in maker.nodes):
+            yield maker
+
+
+def _kept_only(grouping: Grouping, group: Group, looked_up: Iterable[Group]) -> bool:
+    """Whether all that a kernel reads from outside are weights and states, and rows of them."""
+    made = {node.writes for part in (group, *looked_up) for node in part.nodes}
     read = {name for node in group.nodes for name in node.reads} - made
     tensors = grouping.graph.tensor_named
     return all(tensors[name].role in ("weight", "state") or tensors[name].shares for name in read)

@@ -146,3 +146,32 @@ nodes:
 def test_a_table_that_a_graph_makes_has_its_own_kernel() -> None:
     plan = lower(parse_graph(MADE_TABLE), H100, policy="library")
     assert [call.nodes for call in plan.calls] == [("table",), ("own", "y")]
+
+
+NARROW = """
+name: narrow
+extents: {tokens: 8, slots: 2, experts: 8, ffn: 14336, within: 128, groups: 32}
+tensors:
+  at: {dims: [tokens, slots], dtype: int32, role: input}
+  x: {dims: [tokens, groups, within], dtype: bf16, role: input}
+  w: {dims: [experts, ffn, groups, within], dtype: int4, role: weight}
+  s: {dims: [experts, ffn, groups], dtype: fp16, role: weight}
+nodes:
+  own: {kind: gather, reads: [w, at], along: experts, distinct: uniform}
+  own_scales: {kind: gather, reads: [s, at], along: experts, distinct: uniform}
+  numbers: {kind: map, fn: cast, reads: [own], dtype: bf16}
+  scaled: {kind: zip, fn: mul, reads: [numbers, own_scales]}
+  y: {kind: mm, reads: [x, scaled], over: [groups, within]}
+"""
+
+
+def test_narrow_experts_are_found_in_place_and_widened_on_their_way() -> None:
+    (call,) = lower(parse_graph(NARROW), H100, policy="library").calls
+    found = 8 * (1 - 0.75**8)
+    weights, scales = MATRIX / 2, MATRIX / 128 * 2
+    assert hbm_bytes(call) == pytest.approx(found * (weights + scales) + 8 * 4096 * 2 + 16 * 14336 * 2, rel=1e-4)
+    small = parse_graph(NARROW.replace("14336", "10").replace("within: 128, groups: 32", "within: 4, groups: 3"))
+    arrays = random_arrays(small, 0)
+    for policy in ("library", "auto"):
+        found_y = execute(lower(small, H100, policy=policy), arrays)["y"]
+        np.testing.assert_allclose(found_y, evaluate(small, arrays)["y"], rtol=1e-8)
