@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 import onnx
 import onnxruntime
+import pytest
 
+from patterns.errors import UserError
 from patterns.evaluate import evaluate
 from patterns.library import workload
 from tests.onnx.models import floats, imported, model, node, weight
@@ -66,3 +68,7 @@ def test_context_is_the_cache_after_the_run(tmp_path: Path) -> None:
     onnx.save(attention(), str(file))
     graph = workload(str(file), batch=2, context=4096, overrides={"seq": "1"})
     assert (graph.shape("past_0")[:2], graph.shape("x")[1]) == ((2, 4096), 1)
+    with pytest.raises(
+        UserError, match="a whole context of tokens cannot be run: it takes a cache, which is never empty"
+    ):
+        workload(str(file), "prefill", context=64)

@@ -83,6 +83,10 @@ def test_it_reads_back_as_it_was_written(path: Path, graph: Graph) -> None:
 
 def test_open_dims_are_extents(path: Path) -> None:
     assert workload(str(path), batch=3).sizes["batch"] == 3
+    # It has no cache: its context are the tokens of the run.
+    assert workload(str(path), context=9).sizes["seq"] == workload(str(path), "prefill", context=9).sizes["seq"] == 9
+    with pytest.raises(UserError, match="a whole context of tokens cannot be run: say how long it is"):
+        workload(str(path), "prefill")
     with pytest.raises(UnknownName, match=r"unknown extent 'sek' \(did you mean 'seq'\?\); there is: batch, seq"):
         workload(str(path), overrides={"sek": "2"})
     with pytest.raises(UserError, match="extent 'seq' is 0; 1 or more is due"):

@@ -10,7 +10,7 @@ from patterns.errors import UnknownName, UserError
 from patterns.expression import ExpressionError, evaluate
 from patterns.importers.onnx_trace.model import Declared, Info
 
-BATCH, PAST, CONTEXT = "batch", "past", "context"
+BATCH, SEQ, PAST, CONTEXT = "batch", "seq", "past", "context"
 # What exporters call the same thing.
 _MEANINGS: Mapping[str, str] = {
     "batch_size": BATCH,
@@ -62,7 +62,7 @@ def open_names(inputs: Iterable[Info]) -> dict[str, int]:
                 usual = 1 if name == BATCH or axis == 0 else _USUAL
                 found.setdefault(name, usual)
     if CONTEXT in found and PAST in found:
-        found[CONTEXT] = found[PAST] + found.get("seq", 1)
+        found[CONTEXT] = found[PAST] + found.get(SEQ, 1)
     return found
 
 
@@ -87,12 +87,22 @@ def extents(inputs: Iterable[Info], overrides: Mapping[str, str], file: str, fix
     found = open_names(inputs)
     if fixed_batch:
         found.setdefault(BATCH, 1)
+    asked = {symbol(name): (name, str(text)) for name, text in overrides.items()}
+    if SEQ in found and CONTEXT in asked and not {CONTEXT, PAST} & found.keys():
+        # Without a cache, what a run sees are its own tokens.
+        asked = {**asked, SEQ: ("context", asked[CONTEXT][1])}
+        del asked[CONTEXT]
+    if asked.get(SEQ, ("", ""))[1] == CONTEXT and SEQ in found:
+        why = "it takes a cache, which is never empty here" if PAST in found else "say how long it is"
+        raise UserError(f"{file}: a whole context of tokens cannot be run: {why}")
     # The cache after a run is told by what the run adds to it.
-    for name, text in sorted(overrides.items(), key=lambda item: symbol(item[0]) == CONTEXT):
+    for name, text in sorted(asked.values(), key=lambda item: symbol(item[0]) == CONTEXT):
         known = symbol(name)
         if known == CONTEXT and known not in found and PAST in found:
             # The cache after this run, as elsewhere.
             known, text = PAST, f"({text}) - seq"
+        elif known == CONTEXT and known not in found and SEQ in found:
+            known = SEQ
         if known not in found:
             raise UnknownName("extent", name, found)
         try:
@@ -101,6 +111,8 @@ def extents(inputs: Iterable[Info], overrides: Mapping[str, str], file: str, fix
             raise UserError(f"{file}: extent {name!r}: {error}") from None
         if not 1 <= found[known] < MOST:
             raise UserError(f"{file}: extent {name!r} is {found[known]}; 1 or more is due")
+    if {CONTEXT, PAST, SEQ} <= found.keys() and CONTEXT not in asked:
+        found[CONTEXT] = found[PAST] + found[SEQ]
     return found
 
 
