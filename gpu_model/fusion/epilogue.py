@@ -21,10 +21,18 @@ RANK = 3
 REASON = "matrix products with what ends their tiles"
 
 
+FIRST = (
+    read_as_strides,
+    library.join_lookups,
+    library.join_attention,
+    library.join_conversions,
+    library.join_siblings,
+)
+
+
 def fuse(grouping: Grouping) -> Grouping:
     """Attention first, which ends in a product of its own; then products, what follows them, and the library's rest."""
-    rules = (read_as_strides, library.join_lookups, library.join_attention, library.join_siblings, join_ends)
-    for rule in rules:
+    for rule in (*FIRST, join_ends):
         grouping = rule(grouping)
     return library.fuse(grouping)
 

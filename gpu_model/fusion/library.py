@@ -191,6 +191,7 @@ def join_conversions(grouping: Grouping) -> Grouping:
     So narrow numbers with scales are loaded as they lie, and widened on their way to the matrix unit. Rows of them that
     are looked up are found in place.
     """
+    grouping = _join_kept(grouping)
     for node in reversed(grouping.nodes):
         group = grouping.of[node.name]
         readers = grouping.readers(node.writes)
@@ -203,6 +204,18 @@ def join_conversions(grouping: Grouping) -> Grouping:
         if to.online or _is_product(to):
             reason = f"{to.reason.removesuffix(CONVERTED)}{CONVERTED}"
             grouping = grouping.join((*looked_up, group, to), reason, online=to.online)
+    return grouping
+
+
+def _join_kept(grouping: Grouping) -> Grouping:
+    """Chains of elementwise nodes that begin with weights and states alone, each one kernel."""
+    for node in grouping.nodes:
+        makers = [maker for maker in map(grouping.maker, node.reads) if maker is not None]
+        parts = (*makers, grouping.of[node.name])
+        if makers and all(elementwise(part) for part in parts):
+            together = grouping.together(parts, "a chain of elementwise nodes")
+            if _kept_only(grouping, together, ()):
+                grouping = grouping.settled(together, grouping.refusal(together))
     return grouping
 
 
