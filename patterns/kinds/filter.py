@@ -1,9 +1,10 @@
 """filter: where along a dim the elements are that a flag keeps, the first of them first.
 
-YAML: {kind: filter, reads: [keep], along: rows, to: kept, worst: rows}. `to` takes the place of `along`. Its extent is
-the expected number, which everything that follows is counted with; `worst` (all of `along` if not given) is how many
-there may be, for which memory must have room. The result holds positions (int32); those that nothing fills are -1, and
-a gather with `outside: zero` reads zeros there. A run on numbers that keeps more than `to` has is refused.
+YAML: {kind: filter, reads: [keep], along: rows, to: kept, worst: rows}; over: [rows] says the same as along: rows. `to`
+takes the place of `along`. Its extent is the expected number, which everything that follows is counted with; `worst`
+(all of `along` if not given) is how many there may be, for which memory must have room. The result holds positions
+(int32); those that nothing fills are -1, and a gather with `outside: zero` reads zeros there. A run on numbers that
+keeps more than `to` has is refused.
 
 Demand: a flag is added to the number of those before it, and selects where its position goes: 2 ops an element.
 """

@@ -45,9 +45,9 @@ HOSTILE = {
         "of 1,999 characters; at most 500",
     ),
     "many mistakes": (MISTAKES, "g.yaml:6:39: nodes.node0.reads.0: unknown tensor 'nude0'"),
-    "many blocks": (BLOCKS, "blocks.b6999.nodes.n6999.reads.1: unknown tensor 'y6999'"),
+    "many blocks": (BLOCKS, "blocks.b199.nodes.n199.reads.1: unknown tensor 'y199'\n... and 6,800 mistakes more"),
     "ring of extents": (RING, "x1 -> x2"),
-    "unknown extents": (UNKNOWN, "unknown extent 'y19999'"),
+    "unknown extents": (UNKNOWN, "unknown extent 'y199'\n... and 19,801 mistakes more"),
 }
 SCRIPT = """
 import sys, time
