@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gpu_model.conversions import join_conversions
 from gpu_model.fusion import library
 from gpu_model.fusion.operator import read_as_strides
 from gpu_model.legal import Group, Grouping
@@ -25,7 +26,7 @@ FIRST = (
     read_as_strides,
     library.join_lookups,
     library.join_attention,
-    library.join_conversions,
+    join_conversions,
     library.join_siblings,
 )
 

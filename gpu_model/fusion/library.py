@@ -13,7 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from gpu_model.block_scales import join_block_scales
-from gpu_model.fusion.operator import elementwise, join_chains, read_as_strides
+from gpu_model.conversions import join_conversions
+from gpu_model.fusion.operator import elementwise, is_products, join_chains, read_as_strides
 from gpu_model.legal import Group, Grouping
 from gpu_model.lookups import is_lookup, lookups
 from gpu_model.product import product_of
@@ -22,7 +23,6 @@ from patterns.graph import Node
 from patterns.kind import has
 
 RANK = 2
-CONVERTED = "; operands are converted on their way"
 
 
 def fuse(grouping: Grouping) -> Grouping:
@@ -185,81 +185,19 @@ def join_reduces(grouping: Grouping) -> Grouping:
     return grouping
 
 
-def join_conversions(grouping: Grouping) -> Grouping:
-    """Elementwise nodes that make an operand of weights or states alone join the one product that reads it.
-
-    So narrow numbers with scales are loaded as they lie, and widened on their way to the matrix unit. Rows of them that
-    are looked up are found in place.
-    """
-    grouping = _join_kept(grouping)
-    for node in reversed(grouping.nodes):
-        group = grouping.of[node.name]
-        readers = grouping.readers(node.writes)
-        looked_up = tuple(_lookups_before(grouping, group))
-        if not (elementwise(group) and _kept_only(grouping, group, looked_up) and len(readers) == 1):
-            continue
-        to = readers[0]
-        if any(is_lookup(own) and node.writes in own.reads for own in to.nodes):
-            continue  # a table is not an operand: every tile would convert all its rows
-        if to.online or _is_product(to):
-            reason = f"{to.reason.removesuffix(CONVERTED)}{CONVERTED}"
-            grouping = grouping.join((*looked_up, group, to), reason, online=to.online)
-    return grouping
-
-
-def _join_kept(grouping: Grouping) -> Grouping:
-    """Chains of elementwise nodes that begin with weights and states alone, each one kernel."""
-    for node in grouping.nodes:
-        makers = [maker for maker in map(grouping.maker, node.reads) if maker is not None]
-        parts = (*makers, grouping.of[node.name])
-        if makers and all(elementwise(part) for part in parts):
-            together = grouping.together(parts, "a chain of elementwise nodes")
-            if _kept_only(grouping, together, ()):
-                grouping = grouping.settled(together, grouping.refusal(together))
-    return grouping
-
-
-def _lookups_before(grouping: Grouping, group: Group) -> Iterator[Group]:
-    """Lookups in weights and states whose rows only this kernel reads."""
-    tensors = grouping.graph.tensor_named
-    for name in dict.fromkeys(name for node in group.nodes for name in node.reads):
-        maker = grouping.maker(name)
-        alone = maker is not None and all(map(is_lookup, maker.nodes)) and grouping.readers(name) == (group,)
-        if maker and alone and all(tensors[node.reads[0]].role in ("weight", "state") for node in maker.nodes):
-            yield maker
-
-
-def _kept_only(grouping: Grouping, group: Group, looked_up: Iterable[Group]) -> bool:
-    """Whether all that a kernel reads from outside are weights and states, and rows of them."""
-    made = {node.writes for part in (group, *looked_up) for node in part.nodes}
-    read = {name for node in group.nodes for name in node.reads} - made
-    tensors = grouping.graph.tensor_named
-    return all(tensors[name].role in ("weight", "state") or tensors[name].shares for name in read)
-
-
 def join_siblings(grouping: Grouping) -> Grouping:
     """Matrix products that read the same tensor and sum the same dims become one, in sets that are independent."""
     for first in grouping.nodes:
-        if not _is_product(grouping.of[first.name]):
+        if not is_products(grouping.of[first.name]):
             continue
         for name in first.reads:
             for other in grouping.readers(name):
                 ours = grouping.of[first.name]
-                if other is not ours and _is_product(other) and _sums(other) == _sums(ours):
+                if other is not ours and is_products(other) and _sums(other) == _sums(ours):
                     grouping = grouping.join(
                         (ours, other), "matrix products of the same input, side by side", apart=True
                     )
     return grouping
-
-
-def _is_product(group: Group) -> bool:
-    only = lookups(group.nodes, group.inside)
-    plain = all(has(node, "contracts") or has(node, "moves") or node in only for node in group.nodes)
-    return plain and not _only_moves(group)
-
-
-def _only_moves(group: Group) -> bool:
-    return all(has(node, "moves") for node in group.nodes)
 
 
 def _sums(group: Group) -> set[frozenset[str]]:

@@ -5,6 +5,7 @@ product, gather and scatter is its own, and a buffer is read as strides by the k
 from __future__ import annotations
 
 from gpu_model.legal import Group, Grouping
+from gpu_model.lookups import lookups
 from patterns.kind import has
 
 RANK = 1
@@ -41,3 +42,15 @@ def read_as_strides(grouping: Grouping) -> Grouping:
 def elementwise(group: Group) -> bool:
     """Whether a kernel does nothing but functions of elements (and reads them in any order)."""
     return all(has(node, "elementwise") or has(node, "moves") for node in group.nodes)
+
+
+def is_products(group: Group) -> bool:
+    """Whether a kernel does nothing but matrix products (and reads their operands in any order)."""
+    only = lookups(group.nodes, group.inside)
+    plain = all(has(node, "contracts") or has(node, "moves") or node in only for node in group.nodes)
+    return plain and not only_moves(group)
+
+
+def only_moves(group: Group) -> bool:
+    """Whether a kernel only puts elements in another order."""
+    return all(has(node, "moves") for node in group.nodes)
