@@ -108,6 +108,17 @@ def kinds() -> list[Entry]:
     return found
 
 
+def architectures() -> list[Entry]:
+    """Model families whose config.json is read, with the names that they go by there."""
+    from patterns.architecture import PACKAGE, architectures
+
+    found = []
+    for name, family in zip(modules(PACKAGE), architectures(), strict=True):
+        told = f"architectures: {', '.join(family.ARCHITECTURES)}; model_type: {', '.join(family.MODEL_TYPES)}"
+        found.append(Entry(name, about_module(f"{PACKAGE}.{name}"), (told,)))
+    return found
+
+
 def studies() -> list[Entry]:
     """Experiments that can be run by name."""
     return [Entry(name, about_module(f"experiments.studies.{name}")) for name in modules("experiments.studies")]
@@ -159,6 +170,7 @@ SECTION_ENTRIES: Mapping[str, Callable[[], list[Entry]]] = {
     "launches": launches,
     "stages": stages,
     "kinds": kinds,
+    "architectures": architectures,
     "studies": studies,
     "families": families,
 }

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from experiments.survey import Record, Survey
 
 if TYPE_CHECKING:
+    from experiments.compare import Outcome
     from experiments.sides import Family
     from patterns.report import Report
 
@@ -17,8 +18,8 @@ MODES: dict[Family, tuple[str, ...]] = {
     "rdu": ("operator", "fused", "looped"),
 }
 TIMED: dict[Family, str] = {"gpu": "library", "rdu": "looped"}
-# How many machines share a workload: the fewest of these on which it fits.
-MEMBERS = (1, 2, 4, 8, 16)
+# How many machines share a workload: the fewest of these whose HBM holds it, or that can share it at all.
+MEMBERS: dict[Family, tuple[int, ...]] = {"gpu": (1, 2, 4, 8, 16, 32), "rdu": (1, 2, 4, 8, 16)}
 
 
 def records() -> list[Record]:
@@ -54,18 +55,25 @@ def record(name: str) -> Record:
 
 
 def fewest(name: str, family: Family, machine: str) -> tuple[int | None, dict[str, Report]]:
-    """How many machines hold the workload, and the report of each mode; (None, {}) where none of the numbers does."""
+    """How many machines hold the workload in HBM, and the report of each mode.
+
+    Where it lies in slower memory too, however many share it, of as many as can; (None, {}) where none can run it.
+    """
     from patterns.errors import UserError
 
-    for members in MEMBERS:
+    found: tuple[int | None, dict[str, Report]] = (None, {})
+    for members in MEMBERS[family]:
         try:
-            return members, {mode: run(name, family, machine, mode, members) for mode in MODES[family]}
+            outcomes = {mode: run(name, family, machine, mode, members) for mode in MODES[family]}
         except UserError:
             continue
-    return None, {}
+        found = members, {mode: outcome.report for mode, outcome in outcomes.items()}
+        if not any(outcome.execution.plan.spilled_bytes for outcome in outcomes.values()):
+            break
+    return found
 
 
-def run(name: str, family: Family, machine: str, mode: str, members: int) -> Report:
+def run(name: str, family: Family, machine: str, mode: str, members: int) -> Outcome:
     """One workload on one of `members` machines in one mode. Raises UserErrors."""
     from experiments.compare import read_graph, run_side
     from experiments.request import Request
@@ -75,7 +83,7 @@ def run(name: str, family: Family, machine: str, mode: str, members: int) -> Rep
     asked = Request(name)
     side = side_on(asked, (family,), machine, mode, members)
     (outcome,) = run_side(read_graph(asked, members, Settings()), side, Settings())
-    return outcome.report
+    return outcome
 
 
 def finding(rows: Sequence[Record]) -> str:
