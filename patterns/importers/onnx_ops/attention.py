@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from patterns.dtypes import is_integer
 from patterns.importers.onnx_ops.elementwise import zipped
 from patterns.importers.onnx_ops.parts import joined
 from patterns.importers.onnx_ops.products import matmul
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
 def _attention(trace: Trace, operation: Operation) -> tuple[Value, ...]:
     """softmax(q k / sqrt(d) + mask) v, for heads that may share keys and values."""
     names = (*operation.inputs, "", "", "", "", "", "")
-    if operation.attribute("softcap", 0.0) or len(operation.outputs) > 3:
-        raise Unsupported("softcap, or scores that are given back")
+    if operation.attribute("softcap", 0.0) or len(operation.outputs) > 3 or names[6]:
+        raise Unsupported("softcap, lengths of caches that are padded, or scores that are given back")
     flat = len(trace.operand(names[0]).axes) == 3
     heads = tuple(operation.attribute(name, 0) for name in ("q_num_heads", "kv_num_heads", "kv_num_heads"))
     q, k, v = (_by_heads(trace, trace.operand(name), count) for name, count in zip(names[:3], heads, strict=True))
@@ -70,7 +71,7 @@ def _by_heads(trace: Trace, value: Value, heads: int) -> Value:
 
 
 def _masked(trace: Trace, scores: Value, mask: Value) -> Value:
-    if trace.dtype(mask).startswith("int"):
+    if is_integer(trace.dtype(mask)):
         raise Unsupported("a mask of truth values")
     return zipped(trace, "add", scores, mask, "masked")
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from math import isinf
 
+from patterns.dtypes import is_integer
 from patterns.importers.onnx_trace.broadcast import broadcast
 from patterns.importers.onnx_trace.known import Unsupported, Value, shortest
 from patterns.importers.onnx_trace.model import Operation
@@ -56,19 +57,18 @@ def zipped(trace: Trace, fn: str, left: Value, right: Value, part: str = "", dty
     """A function of two values that broadcast."""
     values, axes = broadcast(trace, [left, right])
     if not dtype:
-        dtype = max(
-            (trace.dtype(value) for value in values), key=lambda name: (not name.startswith("int"), name == "fp32")
-        )
+        dtype = max(map(trace.dtype, values), key=lambda name: (not is_integer(name), name == "fp32"))
     return trace.emit("zip", fn, values, axes, dtype=dtype, part=part)
 
 
-def _add(trace: Trace, operation: Operation) -> Value:
+def _commuting(fn: str, with_number: str, trace: Trace, operation: Operation) -> Value:
+    """A function of two whose sides may change places: of one, where the other is a number."""
     left, right = operation.inputs
     for value, other in ((left, right), (right, left)):
         by = trace.scalar(other)
         if by is not None and trace.constant(value) is None:
-            return trace.map("shift", trace.operand(value), by=finite(by))
-    return zipped(trace, "add", *sides(trace, operation))
+            return trace.map(with_number, trace.operand(value), by=finite(by))
+    return zipped(trace, fn, *sides(trace, operation))
 
 
 def _sub(trace: Trace, operation: Operation) -> Value:
@@ -81,20 +81,11 @@ def _sub(trace: Trace, operation: Operation) -> Value:
     return zipped(trace, "sub", *sides(trace, operation))
 
 
-def _mul(trace: Trace, operation: Operation) -> Value:
-    left, right = operation.inputs
-    for value, other in ((left, right), (right, left)):
-        by = trace.scalar(other)
-        if by is not None and trace.constant(value) is None:
-            return trace.map("scale", trace.operand(value), by=finite(by))
-    return zipped(trace, "mul", *sides(trace, operation))
-
-
 def _div(trace: Trace, operation: Operation) -> Value:
     left, right = operation.inputs
-    dividend, by = trace.scalar(left), trace.scalar(right)
-    if by is not None and trace.dtype(trace.operand(left)).startswith("int"):
+    if is_integer(trace.dtype(trace.operand(left))):
         raise Unsupported("division of whole numbers")
+    dividend, by = trace.scalar(left), trace.scalar(right)
     if by:
         return trace.map("scale", trace.operand(left), by=1 / by)
     if dividend is not None:
@@ -216,7 +207,7 @@ _MAPS: Mapping[str, str] = {
 }  # fmt: skip
 OPS: Mapping[str, Handler] = {
     **{op: mapped(fn) for op, fn in _MAPS.items()},
-    "Add": _add,
+    "Add": partial(_commuting, "add", "shift"),
     "And": partial(_compared, "mul"),
     "Cast": _cast,
     "Clip": _clip,
@@ -235,7 +226,7 @@ OPS: Mapping[str, Handler] = {
     "LessOrEqual": partial(_greater, "not_less"),
     "Max": partial(_several, "max"),
     "Min": partial(_several, "min"),
-    "Mul": _mul,
+    "Mul": partial(_commuting, "mul", "scale"),
     "Or": partial(_compared, "max"),
     "PRelu": _prelu,
     "Pow": _pow,

@@ -62,7 +62,7 @@ def _scales(trace: Trace, operation: Operation, shape: Sequence[int]) -> tuple[i
 def _transposed(trace: Trace, operation: Operation) -> Value:
     """A convolution of the elements set apart, with the kernel turned round."""
     value, kernel = trace.operand(operation.inputs[0]), trace.constant(operation.inputs[1])
-    if kernel is None or any(name in operation.attributes for name in ("output_shape",)):
+    if kernel is None or "output_shape" in operation.attributes:
         raise Unsupported("a kernel that is no constant, or an output_shape")
     if operation.attribute("auto_pad", "NOTSET") != "NOTSET":
         raise Unsupported("auto_pad")

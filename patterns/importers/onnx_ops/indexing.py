@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
 
+from patterns.dtypes import is_integer
+from patterns.errors import UserError
 from patterns.importers.onnx_ops.parts import taken
 from patterns.importers.onnx_ops.reductions import positions
 from patterns.importers.onnx_trace.broadcast import meet
-from patterns.importers.onnx_trace.known import Unsupported, Value, flat
-from patterns.importers.onnx_trace.model import Operation
+from patterns.importers.onnx_trace.known import Unsupported, Value, Wrong, flat
+from patterns.importers.onnx_trace.model import Constant, Operation
 from patterns.importers.onnx_trace.trace import Trace
 
 
@@ -18,15 +22,47 @@ def _gather(trace: Trace, operation: Operation) -> Value:
     known = trace.constant(operation.inputs[1])
     if known is not None and not known.shape:
         # One row: a part of extent 1, whose axis goes.
-        row = taken(trace, table, at, int(known.load()) % trace.shape(table)[at], 1, "row")
+        extent = trace.shape(table)[at]
+        number = int(_from_first(known, extent).load())
+        if not 0 <= number < extent:
+            raise Wrong(f"row {number} of {extent}")
+        row = taken(trace, table, at, number, 1, "row")
         row = trace.without(row, trace.axes(row)[at], part="")
         return Value((*row.axes[:at], *row.axes[at + 1 :]), row.tensor)
-    return _looked_up(trace, table, trace.operand(operation.inputs[1]), at)
+    return _looked_up(trace, table, _index(trace, operation.inputs[1], trace.shape(table)[at]), at)
+
+
+def _index(trace: Trace, name: str, extent: int) -> Value:
+    """An index into so many rows. Those of a constant are counted from the first row."""
+    known = trace.constant(name)
+    if known is None or not is_integer(known.dtype) or not _has_negative(known):
+        return trace.operand(name)
+    return trace.weight(_from_first(known, extent), f"{name}/from_first")
+
+
+def _has_negative(index: Constant) -> bool:
+    try:
+        array: Any = index.load()
+        return bool((array < 0).any())
+    except UserError:
+        # In a file that is not there. Shapes are all that a graph needs.
+        return False
+
+
+def _from_first(index: Constant, extent: int) -> Constant:
+    """An index whose negative numbers count from the last row, as one in which all count from the first."""
+    import numpy
+
+    def counted() -> Any:
+        array: Any = index.load()
+        return numpy.where(array < 0, array + extent, array)
+
+    return replace(index, load=counted, stored=False)
 
 
 def _looked_up(trace: Trace, table: Value, index: Value, at: int) -> Value:
     """The rows of a table, along one of its axes."""
-    if not trace.dtype(index).startswith("int"):
+    if not is_integer(trace.dtype(index)):
         raise Unsupported("an index that is no whole number")
     table, along = trace.one_atom(table, at)
     for position in range(len(index.axes)):
@@ -41,7 +77,8 @@ def _looked_up(trace: Trace, table: Value, index: Value, at: int) -> Value:
 
 def _gather_points(trace: Trace, operation: Operation) -> Value:
     """GatherND of an index into the first axis alone."""
-    table, index = (trace.operand(name) for name in operation.inputs[:2])
+    table = trace.operand(operation.inputs[0])
+    index = _index(trace, operation.inputs[1], trace.shape(table)[0] if table.axes else 0)
     if operation.attribute("batch_dims", 0) or not index.axes or trace.shape(index)[-1] != 1 or not table.axes:
         raise Unsupported("an index of several axes")
     index = trace.without(index, trace.axes(index)[-1])
@@ -49,8 +86,9 @@ def _gather_points(trace: Trace, operation: Operation) -> Value:
 
 
 def _gather_elements(trace: Trace, operation: Operation) -> Value:
-    table, index = (trace.operand(name) for name in operation.inputs[:2])
+    table = trace.operand(operation.inputs[0])
     (at,) = positions((int(operation.attribute("axis", 0)),), len(table.axes))
+    index = _index(trace, operation.inputs[1], trace.shape(table)[at])
     table, along = trace.one_atom(table, at)
     for position in range(len(index.axes)):
         if position != at:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from patterns.importers.onnx_ops.reductions import positions
 from patterns.importers.onnx_trace.broadcast import meet
 from patterns.importers.onnx_trace.known import Arguments, Unsupported, Value, Wrong, flat
-from patterns.importers.onnx_trace.model import Operation
+from patterns.importers.onnx_trace.model import Operation, split_sizes
 from patterns.importers.onnx_trace.symbols import CONTEXT, PAST
 from patterns.importers.onnx_trace.trace import Trace
 
@@ -112,8 +112,7 @@ def _split(trace: Trace, operation: Operation) -> tuple[Value, ...]:
     if sizes is None and len(operation.inputs) > 1:
         sizes = trace.ints(operation.inputs[1], "the sizes of the parts")
     if sizes is None:
-        each = -(-whole // int(operation.attribute("num_outputs", count)))
-        sizes = [min(each, whole - n * each) for n in range(count)]
+        sizes = split_sizes(whole, operation)
     if sum(sizes) != whole or min(sizes) < 1 or len(sizes) != count:
         raise Wrong(f"parts of {list(sizes)} of an extent of {whole}")
     starts = [sum(sizes[:n]) for n in range(count)]

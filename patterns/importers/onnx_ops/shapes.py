@@ -173,9 +173,7 @@ def _space(trace: Trace, operation: Operation) -> Value:
     if len(value.axes) != 4 or block < 1:
         raise Wrong(f"blocks of {block} of a value of rank {len(value.axes)}")
     n, c, h, w = trace.shape(value)
-    if c % (block * block if operation.op == "DepthToSpace" else 1) or (
-        operation.op == "SpaceToDepth" and (h * w) % block
-    ):
+    if c % (block * block) if operation.op == "DepthToSpace" else h % block or w % block:
         raise Wrong(f"{[n, c, h, w]} has no blocks of {block}")
     if operation.op == "SpaceToDepth":
         parts = reshaped(trace, value, (n, c, h // block, block, w // block, block))

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from math import inf
 
-from patterns.importers.onnx_ops.elementwise import zipped
+from patterns.importers.onnx_ops.elementwise import finite, zipped
 from patterns.importers.onnx_ops.norms import by_channel
 from patterns.importers.onnx_ops.reductions import reduced
 from patterns.importers.onnx_ops.shapes import reshaped
@@ -280,7 +281,8 @@ def _pad(trace: Trace, operation: Operation) -> Value:
         trace.atoms.keep_whole(to)
         axes = trace.axes(value)
         axes = (*axes[:at], (to,), *axes[at + 1 :])
-        arguments: Arguments = {"before": before, "after": after, "value": float(fill), "to": (to,)}
+        made: float | str = "lowest" if fill == -inf else finite(fill)
+        arguments: Arguments = {"before": before, "after": after, "value": made, "to": (to,)}
         arguments = {key: given for key, given in arguments.items() if given}
         value = trace.emit(
             "buffer", "pad", [value], axes, along=atom, arguments=arguments, new=(to,), part=f"axis_{at}"

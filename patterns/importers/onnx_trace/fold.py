@@ -7,7 +7,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from patterns.importers.onnx_trace.known import Unsupported, Wrong
-from patterns.importers.onnx_trace.model import Constant, Operation
+from patterns.importers.onnx_trace.model import Constant, Operation, split_sizes
 
 if TYPE_CHECKING:
     import numpy as np
@@ -136,6 +136,8 @@ def _tile(np: Any, operation: Operation, arrays: Sequence[Any]) -> Any:
 def _reduction(name: str) -> Fold:
     def fold(np: Any, operation: Operation, arrays: Sequence[Any]) -> Any:
         axes = _axes(operation, arrays)
+        if not axes and operation.attribute("noop_with_empty_axes", 0):
+            return arrays[0]
         keep = bool(operation.attribute("keepdims", 1))
         return getattr(np, name)(arrays[0], axis=axes or None, keepdims=keep).astype(arrays[0].dtype)
 
@@ -150,6 +152,11 @@ def _divide(np: Any, operation: Operation, arrays: Sequence[Any]) -> Any:
     return left / right
 
 
+def _remainder(np: Any, operation: Operation, arrays: Sequence[Any]) -> Any:
+    """With the sign of what divides, or of what is divided (`fmod`)."""
+    return np.fmod(*arrays) if operation.attribute("fmod", 0) else np.mod(*arrays)
+
+
 def _trilu(np: Any, operation: Operation, arrays: Sequence[Any]) -> Any:
     offset = int(arrays[1].reshape(-1)[0]) if len(arrays) > 1 and arrays[1] is not None else 0
     return np.triu(arrays[0], offset) if operation.attribute("upper", 1) else np.tril(arrays[0], offset)
@@ -159,7 +166,7 @@ def _split(np: Any, operation: Operation, arrays: Sequence[Any]) -> Any:
     axis = int(operation.attribute("axis", 0))
     sizes = operation.attributes.get("split") if len(arrays) < 2 else [int(n) for n in arrays[1]]
     if sizes is None:
-        return list(np.array_split(arrays[0], len(operation.outputs), axis))
+        sizes = split_sizes(arrays[0].shape[axis], operation)
     return list(np.split(arrays[0], np.cumsum(sizes)[:-1], axis))
 
 
@@ -167,6 +174,19 @@ def _scatter_nd(np: Any, operation: Operation, arrays: Sequence[Any]) -> Any:
     made, index = arrays[0].copy(), arrays[1]
     made[tuple(np.moveaxis(index, -1, 0))] = arrays[2]
     return made
+
+
+def _gather(np: Any, operation: Operation, arrays: Sequence[Any]) -> Any:
+    data, index = arrays
+    axis = int(operation.attribute("axis", 0))
+    _bounded([index.size, data.size // max(1, data.shape[axis])])
+    return np.take(data, index, axis)
+
+
+def _matmul(np: Any, operation: Operation, arrays: Sequence[Any]) -> Any:
+    left, right = arrays
+    _bounded([left.size // max(1, left.shape[-1]), right.size // max(1, left.shape[-1])])
+    return (left @ right).astype(left.dtype)
 
 
 def _gather_nd(np: Any, operation: Operation, arrays: Sequence[Any]) -> Any:
@@ -201,10 +221,20 @@ def _same_type(meaning: Callable[..., Any]) -> Fold:
     return lambda np, operation, arrays: meaning(np, *arrays).astype(arrays[0].dtype)
 
 
+def _together(fold: Fold) -> Fold:
+    """The same of arrays that broadcast: their results may be far larger than they are."""
+
+    def bounded(np: Any, operation: Operation, arrays: Sequence[Any]) -> Any:
+        _bounded(np.broadcast_shapes(*(array.shape for array in arrays)))
+        return fold(np, operation, arrays)
+
+    return bounded
+
+
 FOLDS: Mapping[str, Fold] = {
     "Abs": _plain(lambda np, x: np.abs(x)),
-    "Add": _same_type(lambda np, x, y: x + y),
-    "And": _plain(lambda np, x, y: x & y),
+    "Add": _together(_same_type(lambda np, x, y: x + y)),
+    "And": _together(_plain(lambda np, x, y: x & y)),
     "Cast": _cast,
     "Ceil": _plain(lambda np, x: np.ceil(x)),
     "Concat": lambda np, operation, arrays: np.concatenate(arrays, int(operation.attribute("axis", 0))),
@@ -212,28 +242,28 @@ FOLDS: Mapping[str, Fold] = {
     "ConstantOfShape": _constant_of_shape,
     "Cos": _plain(lambda np, x: np.cos(x)),
     "CumSum": _cumsum,
-    "Div": _divide,
-    "Equal": _plain(lambda np, x, y: x == y),
+    "Div": _together(_divide),
+    "Equal": _together(_plain(lambda np, x, y: x == y)),
     "Exp": _plain(lambda np, x: np.exp(x)),
     "Expand": _expand,
     "Floor": _plain(lambda np, x: np.floor(x)),
-    "Gather": lambda np, operation, arrays: np.take(arrays[0], arrays[1], int(operation.attribute("axis", 0))),
+    "Gather": _gather,
     "GatherND": _gather_nd,
-    "Greater": _plain(lambda np, x, y: x > y),
-    "GreaterOrEqual": _plain(lambda np, x, y: x >= y),
+    "Greater": _together(_plain(lambda np, x, y: x > y)),
+    "GreaterOrEqual": _together(_plain(lambda np, x, y: x >= y)),
     "Identity": _plain(lambda np, x: x),
-    "Less": _plain(lambda np, x, y: x < y),
-    "LessOrEqual": _plain(lambda np, x, y: x <= y),
+    "Less": _together(_plain(lambda np, x, y: x < y)),
+    "LessOrEqual": _together(_plain(lambda np, x, y: x <= y)),
     "Log": _plain(lambda np, x: np.log(x)),
-    "MatMul": _same_type(lambda np, x, y: x @ y),
-    "Max": _plain(lambda np, *x: np.stack(np.broadcast_arrays(*x)).max(0)),
-    "Min": _plain(lambda np, *x: np.stack(np.broadcast_arrays(*x)).min(0)),
-    "Mod": _plain(lambda np, x, y: np.mod(x, y)),
-    "Mul": _same_type(lambda np, x, y: x * y),
+    "MatMul": _matmul,
+    "Max": _together(_plain(lambda np, *x: np.stack(np.broadcast_arrays(*x)).max(0))),
+    "Min": _together(_plain(lambda np, *x: np.stack(np.broadcast_arrays(*x)).min(0))),
+    "Mod": _together(_remainder),
+    "Mul": _together(_same_type(lambda np, x, y: x * y)),
     "Neg": _plain(lambda np, x: -x),
     "Not": _plain(lambda np, x: ~x),
-    "Or": _plain(lambda np, x, y: x | y),
-    "Pow": _same_type(lambda np, x, y: np.power(x.astype(float), y)),
+    "Or": _together(_plain(lambda np, x, y: x | y)),
+    "Pow": _together(_same_type(lambda np, x, y: x**y if (y >= 0).all() else np.power(x.astype(float), y))),
     "Range": _range,
     "Reciprocal": _same_type(lambda np, x: 1 / x),
     "ReduceMax": _reduction("max"),
@@ -247,10 +277,10 @@ FOLDS: Mapping[str, Fold] = {
     "Split": _split,
     "Sqrt": _plain(lambda np, x: np.sqrt(x)),
     "Squeeze": _squeeze,
-    "Sub": _same_type(lambda np, x, y: x - y),
+    "Sub": _together(_same_type(lambda np, x, y: x - y)),
     "Tile": _tile,
     "Transpose": lambda np, operation, arrays: arrays[0].transpose(operation.attributes.get("perm")),
     "Trilu": _trilu,
     "Unsqueeze": _unsqueeze,
-    "Where": _plain(lambda np, c, x, y: np.where(c, x, y)),
+    "Where": _together(_plain(lambda np, c, x, y: np.where(c, x, y))),
 }

@@ -54,6 +54,13 @@ class Operation:
         return self.attributes.get(name, default)
 
 
+def split_sizes(whole: int, operation: Operation) -> list[int]:
+    """Extents of the parts of a Split that does not say them: equal ones, the last of which is what is left."""
+    count = len(operation.outputs)
+    each = -(-whole // max(1, int(operation.attribute("num_outputs", count))))
+    return [min(each, whole - number * each) for number in range(count)]
+
+
 @dataclass(frozen=True)
 class Model:
     """A model: its inputs (without those that have an initial value), operations in order, and constants."""

@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 Handler = Callable[[Trace, Operation], "Value | tuple[Value, ...]"]
 _OPS = "patterns.importers.onnx_ops"
 _SHOWN = 60
-_KNOWN_DOMAINS = ("", "com.microsoft")
+# Operations of other domains that are ONNX's of the same name. (Attention of com.microsoft is not.)
+_OTHER_DOMAINS: Mapping[str, frozenset[str]] = {
+    "com.microsoft": frozenset({"Gelu", "LayerNormalization", "SimplifiedLayerNormalization"})
+}
 
 
 @cache
@@ -113,8 +116,12 @@ def _inputs(trace: Trace, model: Model, fixed: bool) -> None:
 
 def _absent(operation: Operation) -> str:
     """Why an operation could not be done, apart from what it reads; '' if it could."""
-    known = operation.domain in _KNOWN_DOMAINS and (operation.op in operations() or operation.op in FOLDS)
+    known = _is_onnx(operation) and (operation.op in operations() or operation.op in FOLDS)
     return "" if known or operation.op in ("Shape", "Size") else _named(operation)
+
+
+def _is_onnx(operation: Operation) -> bool:
+    return not operation.domain or operation.op in _OTHER_DOMAINS.get(operation.domain, ())
 
 
 def _named(operation: Operation) -> str:
@@ -132,7 +139,7 @@ def _step(trace: Trace, operation: Operation) -> None:
         _store(trace, operation.outputs, folded(operation, given))
         return
     handler = operations().get(operation.op)
-    if handler is None or operation.domain not in _KNOWN_DOMAINS:
+    if handler is None or not _is_onnx(operation):
         raise Unsupported
     if not operation.inputs or not operation.outputs:
         raise Wrong("has no inputs or no outputs")
