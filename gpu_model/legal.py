@@ -189,8 +189,9 @@ class Grouping:
         for part in connected(group.nodes) if any(name in self.edges.over for name in group.names) else ():
             beside = set(group.names).difference(node.name for node in part)
             for node in part:
-                for other in beside.intersection(self.edges.over.get(node.name, ())):
-                    return f"{other} writes over what {node.name} reads beside it"
+                for other in self.edges.over.get(node.name, ()):
+                    if other in beside:
+                        return f"{other} writes over what {node.name} reads beside it"
         return ""
 
     def way_back(self, group: Group) -> tuple[str, ...]:
@@ -251,14 +252,15 @@ def separate(graph: Graph, block: Block, ask: Ask) -> Grouping:
 
 def _over(graph: Graph, block: Block) -> dict[str, tuple[str, ...]]:
     """For each node those that write over a state which it reads, and that do not read what it makes."""
-    found: dict[str, tuple[str, ...]] = {}
+    found: dict[str, tuple[str, ...]] = {node.name: () for node in block.nodes}
     made = {node.name: node.writes for node in block.nodes}
     reads = {node.name: node.reads for node in block.nodes}
     for name, before in waits_for(graph, block.nodes).items():
         for other in before:
             if made[other] not in reads[name]:
-                found[other] = (*found.get(other, ()), name)
-    return found
+                found[other] = (*found[other], name)
+    # In the order of the block: kernels that may run in any order run in that of their needs.
+    return {name: others for name, others in found.items() if others}
 
 
 def _why_not_online(spaces: tuple[Space, ...], machine: Machine) -> str:

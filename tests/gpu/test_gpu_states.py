@@ -36,3 +36,14 @@ def test_what_reads_a_state_as_it_was_comes_before_what_writes_over_it(policy: s
     found = execute(plan, arrays)
     for name in expected:
         np.testing.assert_allclose(found[name], expected[name], err_msg=name)
+
+
+def test_what_reads_a_state_as_it_was_stays_in_the_order_of_the_file() -> None:
+    others = "".join(
+        f"  other_{n}: {{kind: reduce, fn: max, reads: [kept], over: [{'bn'[n % 2]}]}}\n" for n in range(8)
+    )
+    graph = parse_graph(TEXT.format(write=STORE).replace("  written:", f"{others}  written:"), "written_over.yaml")
+    # The store is in one kernel with `new`, which is before them all.
+    plan = lower(graph, load_machine("h100_sxm"), policy="operator")
+    found = [call.nodes for call in plan.calls]
+    assert found == [("y",), *((f"other_{n}",) for n in range(8)), ("new", "written")]
