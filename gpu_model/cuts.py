@@ -14,10 +14,10 @@ from gpu_model.product import Product
 from gpu_model.smem_layout import USUAL, conflict_ways
 from gpu_model.space import Space, steps_of
 from patterns.axes import points
+from patterns.carried import ways
 from patterns.count import storage_of
 from patterns.dtypes import bytes_of
 from patterns.graph import Node
-from patterns.in_order import ways
 from patterns.kind import packs
 from patterns.plan import Tile
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import ceil
 
 from patterns.axes import points, without
 from patterns.graph import Graph, Node
@@ -28,7 +27,7 @@ class Lookup:
         """Rows that lookups of these extents find, at least one."""
         table = self.graph.tensor_named[self.node.reads[0]].dims
         (touched, _), _ = kind_of(self.node).touched(self.node, self.graph, sizes)
-        return max(1, ceil(touched / points(without(table, (self.node.along,)), sizes)))
+        return max(1, -(-touched // points(without(table, (self.node.along,)), sizes)))
 
     def each(self, sizes: Mapping[str, int]) -> int:
         """Lookups that find the same row."""

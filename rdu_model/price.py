@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from math import prod
 
 from patterns.axes import points
-from patterns.in_order import Way, ways
+from patterns.carried import Way, ways
 from rdu_model.ask import Asked
 from rdu_model.machine import Machine, macs_per_pcu
 

@@ -54,7 +54,7 @@ def with_windows(draft: Draft, windows: Sequence[int], *, own_rotary: bool = Fal
     them is written to, `window_slots` which position each slot holds. own_rotary: it has rotary tables of its own.
     """
     made = draft
-    for window in set(windows) - {0}:
+    if window := max(windows):
         made = made.extents(window=window, **{SLOTS: "min(context, window + seq - 1)"})
         made = made.inputs("int32", places="batch seq", window_slots=SLOTS)
         if own_rotary:

@@ -6,8 +6,9 @@ YAML, besides `kind: scan`:
   {.., reads: [.., before]}                 the state before the first element: a tensor without the dim `along`;
                                             if none is read, a zero (sum, linear), a one (mul) or nothing (max)
   {.., exclusive: true}                     y_t is the state before element t
-The result has all dims of what it reads. The state after the last element is what a `reduce` with fn: last takes of it;
-a `store` keeps it for the next run. One op (add, multiply, compare or multiply-add) for every element.
+The result has all dims of what it reads; integers of less than 32 bits add up to int32, as in a reduce. The state after
+the last element is what a `reduce` with fn: last takes of it; a `store` keeps it for the next run. One op (add,
+multiply, compare or multiply-add) for every element.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from patterns.axes import aligned, extents_of, points, union
-from patterns.dtypes import result_dtype
+from patterns.dtypes import result_dtype, summed_dtype
 from patterns.graph import Graph, Node, Tensor
 from patterns.kind import Demand, Operand, Trait, WrongShape
 from patterns.shape import listed, written
@@ -35,17 +36,19 @@ class Recurrence:
     """operands: tensors that it takes an element of in each step. start: the state before the first, None for none.
 
     step(numpy, state, *elements) is the next state. joining_ops: vector ops that put two neighbouring parts together.
+    grows: states outgrow the elements.
     """
 
     operands: int
     start: float | None
     step: Callable[..., Any]
     joining_ops: int = 1
+    grows: bool = True
 
 
 RECURRENCES: Mapping[str, Recurrence] = {
     "sum": Recurrence(1, 0.0, lambda np, y, x: y + x),
-    "max": Recurrence(1, None, lambda np, y, x: np.maximum(y, x)),
+    "max": Recurrence(1, None, lambda np, y, x: np.maximum(y, x), grows=False),
     "mul": Recurrence(1, 1.0, lambda np, y, x: y * x),
     "linear": Recurrence(2, 0.0, lambda np, y, a, b: a * y + b, joining_ops=2),
 }
@@ -89,7 +92,8 @@ def _need_before(node: Node, operands: Sequence[Tensor], before: Tensor) -> None
 def output(node: Node, operands: Sequence[Tensor], declared: Tensor | None) -> Tensor:
     """The dims of all operands together. Raises WrongShape if nothing says their order."""
     together = union(*(tensor.dims for tensor in operands))
-    dtype = result_dtype(tensor.dtype for tensor in operands)
+    own = result_dtype(tensor.dtype for tensor in operands)
+    dtype = summed_dtype(own) if RECURRENCES[node.fn].grows else own
     widest = next((tensor for tensor in operands if len(tensor.dims) == len(together)), None)
     if widest is not None:
         return written(node, widest.dims, dtype, declared, f"{widest.name} has all dims of this scan")

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from patterns.carried import ways
 from patterns.count import compulsory, graph_demand
 from patterns.errors import SpecError
 from patterns.evaluate import evaluate, random_arrays
@@ -90,6 +91,21 @@ def test_work_and_bytes_are_those_of_the_rule() -> None:
     found = compulsory(made)
     assert (found.state_bytes, found.state_written_bytes) == (2 * 3 * 4 * 4, 2 * 3 * 4 * 4)
     assert found.output_bytes == 2 * 7 * 3 * 4
+
+
+@pytest.mark.parametrize(("fn", "dtype"), [("sum", "int32"), ("mul", "int32"), ("max", "int8")])
+def test_states_of_few_bits_outgrow_their_elements(fn: str, dtype: str) -> None:
+    made = graph(
+        f"z: {{kind: scan, fn: {fn}, reads: [flags], along: m}}", "flags: {dims: [m], dtype: int8, role: input}"
+    )
+    assert made.tensor_named["z"].dtype == dtype
+
+
+def test_ops_in_a_row_are_counted_exactly() -> None:
+    """Side by side, two for each doubling: one element more than a power of two is a doubling more."""
+    made = graph("z: {kind: scan, fn: sum, reads: [row], along: k}")
+    node = made.blocks[0].nodes[0]
+    assert [ways(made, node, {"k": 2**52 + more})[1].in_a_row for more in (-1, 0, 1)] == [104, 104, 106]
 
 
 @settings(max_examples=20, deadline=None)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import ceil, log2
 from typing import cast
 
 from patterns.axes import points
@@ -32,4 +31,4 @@ def ways(graph: Graph, node: Node, sizes: Mapping[str, int]) -> tuple[Way, ...]:
         return (Way(demand),)
     elements = points(along, sizes)
     beside = cast(Carrying, kind_of(node)).demand_beside(node, graph, sizes)
-    return Way(demand, elements), Way(beside, max(1, 2 * ceil(log2(elements))))
+    return Way(demand, elements), Way(beside, max(1, 2 * (elements - 1).bit_length()))
