@@ -6,6 +6,9 @@ import json
 from importlib import import_module
 from importlib.resources import files
 
+# A line of a docstring that begins so much further in than the one above continues its words.
+GOES_ON = 8
+
 
 def about_module(module: str) -> str:
     """The first sentence of a module's docstring, '' without one."""
@@ -13,14 +16,23 @@ def about_module(module: str) -> str:
 
 
 def below_the_first(module: str) -> list[str]:
-    """A module's docstring without its first paragraph: lines of a text as one, indented ones as they are."""
+    """A module's docstring without its first paragraph: lines of a paragraph as one, indented ones as they are, with
+    what goes on below the words of one.
+    """
     lines: list[str] = []
+    joins = False
     for line in (import_module(module).__doc__ or "").partition("\n\n")[2].rstrip().splitlines():
-        if lines and not line.startswith(" ") and not lines[-1].startswith(" "):
-            lines[-1] += f" {line}"
-        else:
+        is_text = bool(line) and not line.startswith(" ")
+        if line and ((is_text and joins) or (lines and _indent(line) > _indent(lines[-1]) + GOES_ON)):
+            lines[-1] += f" {line.strip()}"
+        elif line:
             lines.append(line)
+        joins = is_text
     return lines
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
 
 
 def docstring(module: str) -> str:

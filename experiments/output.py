@@ -103,6 +103,8 @@ def standing_at(path: Path) -> Path:
 
 def unwritable(path: Path, error: OSError) -> UserError:
     """The message for a place that the system refuses."""
+    if isinstance(error, FileNotFoundError) and not path.parent.exists():
+        return UserError(f"cannot write {path}: there is no folder {path.parent}")
     return UserError(f"cannot write {path}: {(error.strerror or str(error)).lower()}")
 
 

@@ -48,7 +48,8 @@ def side_on(request: Request, families: Sequence[Family], machine: str, mode: st
     known = {family: machine_names(family) for family in families}
     found = [family for family in families if machine in known[family]]
     if not found:
-        raise UnknownName("machine", machine, {name for names in known.values() for name in names})
+        what = families[0].upper() if len(families) == 1 else "machine"
+        raise UnknownName(what, machine, {name for names in known.values() for name in names})
     if len(found) > 1:
         raise UserError(f"{machine!r} is a machine of both families: say --gpu {machine} or --rdu {machine}")
     modes = chosen(found[0], (mode,)) if mode else ("",)

@@ -25,6 +25,23 @@ DTYPE_BITS: Mapping[str, int] = {
     "int32": 32,
     "int64": 64,
 }
+# How other libraries spell them.
+SPELLED_ELSEWHERE: Mapping[str, str] = {
+    "float": "fp32",
+    "float32": "fp32",
+    "f32": "fp32",
+    "float16": "fp16",
+    "half": "fp16",
+    "f16": "fp16",
+    "bfloat16": "bf16",
+    "float8_e4m3fn": "fp8_e4m3",
+    "float8_e5m2": "fp8_e5m2",
+    "float4_e2m1fn": "fp4_e2m1",
+    "long": "int64",
+    "int": "int32",
+    "bool": "int8",
+    "uint8": "int8",
+}
 # Types that matrix units multiply as one.
 _FP8 = frozenset({"fp8", "fp8_e4m3", "fp8_e5m2"})
 # What elements of less than a byte become to be multiplied.

@@ -53,9 +53,11 @@ def kept(node: Node, dims: tuple[str, ...], source: Tensor, declared: Tensor | N
 def _difference(declared: Tensor, dims: tuple[str, ...], rule: str) -> str:
     pairs = list(zip(declared.dims, dims, strict=False))
     at = next((i for i, (left, right) in enumerate(pairs) if left != right), len(pairs))
+    same = set(declared.dims) == set(dims) and len(declared.dims) == len(dims)
+    order = "; the order is another: declare that one, or move the dims with a buffer, fn: permute" if same else ""
     return (
         f"{declared.name} is declared with dims {listed(declared.dims)}, and {rule}: "
-        f"{listed(dims)} (they differ at position {at})"
+        f"{listed(dims)} (they differ at position {at}){order}"
     )
 
 

@@ -27,7 +27,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from patterns.arithmetic import FUNCTIONS
-from patterns.dtypes import DTYPE_BITS
+from patterns.dtypes import DTYPE_BITS, SPELLED_ELSEWHERE
 from patterns.errors import did_you_mean
 from patterns.graph import Node
 from patterns.yaml_tree import Path
@@ -45,7 +45,9 @@ def _extent(value: object) -> int | str:
 
 def _known_dtype(name: str) -> str:
     if name not in DTYPE_BITS:
-        raise ValueError(f"unknown dtype {name!r}{did_you_mean(name, DTYPE_BITS)}; there is: {', '.join(DTYPE_BITS)}")
+        here = SPELLED_ELSEWHERE.get(name.lower())
+        hint = f" (here {here!r})" if here else did_you_mean(name, DTYPE_BITS)
+        raise ValueError(f"unknown dtype {name!r}{hint}; there is: {', '.join(DTYPE_BITS)}")
     return name
 
 

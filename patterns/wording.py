@@ -77,7 +77,10 @@ def _due(what: str, hint: str = "") -> Say:
 
 
 def _text_due(detail: ErrorDetails, instead: str, _context: Mapping[str, Any]) -> str:
-    hint = "; quote it if it is meant as text" if isinstance(detail["input"], int | float) else ""
+    given = detail["input"]
+    hint = "; quote it if it is meant as text" if isinstance(given, int | float) else ""
+    if isinstance(given, list) and given and all(isinstance(name, str) for name in given):
+        hint = f"; write the names one after another: {' '.join(given)[:60]}"
     return f"text is due, found {instead}{hint}"
 
 
@@ -102,7 +105,19 @@ def _one_of(detail: ErrorDetails, instead: str, context: Mapping[str, Any]) -> s
 def _unknown_tag(_detail: ErrorDetails, _instead: str, context: Mapping[str, Any]) -> str:
     options = re.findall(r"'([^']*)'", str(context["expected_tags"]))
     name, key = str(context["tag"]), str(context["discriminator"]).split("(")[0].strip("'_")
-    return f"unknown {key} {name!r}{did_you_mean(name, options)}; there is: {', '.join(options)}"
+    hint = (_kind_hint(name) if key == "kind" else "") or did_you_mean(name, options)
+    return f"unknown {key} {name!r}{hint}; there is: {', '.join(options)}"
+
+
+def _kind_hint(name: str) -> str:
+    """What else is called so: functions of kinds, or a graph; '' if nothing is."""
+    from patterns.kind import kind_named, kind_names
+    from patterns.library import graph_names
+
+    having = [kind for kind in kind_names() if name in kind_named(kind).FUNCTIONS]
+    if having:
+        return f" (a function: {' or '.join(f'{{kind: {kind}, fn: {name}}}' for kind in having)})"
+    return f" (a graph of the library: a block takes it with `use: {name}`)" if name in graph_names() else ""
 
 
 def _missing_tag(detail: ErrorDetails, instead: str, context: Mapping[str, Any]) -> str:

@@ -76,7 +76,7 @@ def wrapped(text: str, width: int) -> str:
 
 def wrapped_line(line: str, width: int) -> str:
     """One line wrapped; what continues an indented line stands below it, below the words of a '  name  words'."""
-    entry = re.match(r"  (?:\S+ )*?\S+ {2,}| *", line)
+    entry = re.match(r" {2,}(?:\S+ )*?\S+ {2,}| *", line)
     indent = " " * min(entry.end(), width // 2) if entry else ""
     return "\n".join(textwrap.wrap(line, width, subsequent_indent=indent, break_on_hyphens=False)) or line
 

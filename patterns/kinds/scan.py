@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from patterns.axes import aligned, extents_of, points, union
 from patterns.dtypes import result_dtype, summed_dtype
+from patterns.errors import did_you_mean
 from patterns.graph import Graph, Node, Tensor
 from patterns.kind import Demand, Operand, Trait, WrongShape
 from patterns.shape import listed, written
@@ -69,9 +70,10 @@ def infer(node: Node, operands: Sequence[Tensor], declared: Tensor | None, sizes
     if len(operands) not in (taken, taken + 1):
         what = "a and b of y = a y + b" if taken == 2 else "what it goes through"
         raise WrongShape(f"reads {len(operands)} tensors; a scan with fn {node.fn} reads {what}, and a state before it")
-    if all(node.along not in tensor.dims for tensor in operands[:taken]):
+    axes = union(*(tensor.dims for tensor in operands[:taken]))
+    if node.along not in axes:
         shapes = " and ".join(f"{tensor.name} {listed(tensor.dims)}" for tensor in operands[:taken])
-        raise WrongShape(f"{shapes} has no dim {node.along!r} to go along")
+        raise WrongShape(f"{shapes} has no dim {node.along!r} to go along{did_you_mean(node.along, axes)}")
     for before in operands[taken:]:
         _need_before(node, operands[:taken], before)
     if node.argument("exclusive", False) and len(operands) == taken and RECURRENCES[node.fn].start is None:

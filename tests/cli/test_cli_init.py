@@ -72,7 +72,7 @@ def test_a_link_that_leads_nowhere_is_not_replaced_either(folder: Path) -> None:
         ("a b", "no graph can be called 'a b'"),
         ("", "no graph can be called"),
         ("a: b", "no graph can be called 'a: b'"),
-        ("absent/first", "cannot write absent/patternloom.schema.json: no such file or directory"),
+        ("absent/first", "cannot write absent/patternloom.schema.json: there is no folder absent"),
     ],
 )
 def test_a_name_that_cannot_be(folder: Path, name: str, message: str) -> None:

@@ -47,6 +47,10 @@ def test_one_section_is_told_in_detail(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "\n  fn: copy, zero, cast (dtype), neg," in shown
     assert max(map(len, shown.splitlines())) <= 110
     assert "YAML:" not in CliRunner().invoke(cli, ["list"]).output
+    assert "\n  Demand: what keeping the k best so far takes" in shown, "a paragraph begins a line"
+    words = next(line for line in shown.splitlines() if "distinct: uniform" in line)
+    column = words.index("the expected number")
+    assert f"\n{' ' * column}the index differ (a" in shown, "what goes on stands below the words"
 
 
 def test_a_policy_of_both_families_is_told_for_each() -> None:
