@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from experiments.request import Request
     from patterns.graph import Graph
     from patterns.plan import Plan
-    from patterns.rounding import Stored
+    from patterns.rounding import RoundedResults
 
 Family = Literal["gpu", "rdu"]
 MODELS: Mapping[Family, str] = {"gpu": "gpu_model", "rdu": "rdu_model"}
@@ -87,9 +87,9 @@ def load_machine(family: Family, name: str, overrides: Mapping[str, str]) -> Any
     return import_module(MODELS[family]).load_machine(name, overrides)
 
 
-def rounding_of(family: Family) -> Stored:
+def rounding_of(family: Family) -> RoundedResults:
     """Which results of a call a family's machines round to their types."""
-    return cast("Stored", import_module(MODELS[family]).stored)
+    return cast("RoundedResults", import_module(MODELS[family]).rounded_results)
 
 
 def lower(side: Side, graph: Graph, machine: object, mode: str) -> Plan:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from gpu_model.lowering import lower
     from gpu_model.machine import Machine, load_machine, machine_names
     from gpu_model.policy import policy_names
-    from gpu_model.rounding import stored
+    from gpu_model.rounding import rounded_results
     from gpu_model.schedule import schedule_names
 
 __all__ = [
@@ -20,8 +20,8 @@ __all__ = [
     "lower",
     "machine_names",
     "policy_names",
+    "rounded_results",
     "schedule_names",
-    "stored",
 ]
 
 _HOME = {
@@ -32,7 +32,7 @@ _HOME = {
     "machine_names": "machine",
     "policy_names": "policy",
     "schedule_names": "schedule",
-    "stored": "rounding",
+    "rounded_results": "rounding",
 }
 
 

@@ -8,7 +8,7 @@ from patterns.count import hidden
 from patterns.graph import Graph, Node
 
 
-def stored(graph: Graph, nodes: Sequence[Node]) -> frozenset[str]:
+def rounded_results(graph: Graph, nodes: Sequence[Node]) -> frozenset[str]:
     """Results of a kernel of these nodes that are rounded to their types where they are made.
 
     Values, sums and maxima that stay in the kernel's registers are fp32.

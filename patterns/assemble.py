@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from patterns.assembly import GIVEN, Assembly
+from patterns.assembly import Assembly
 from patterns.errors import Mistake
-from patterns.graph import Block, Graph, Tensor
+from patterns.graph import GIVEN, Block, Graph, Tensor
 from patterns.load import Document
 from patterns.piece import Piece
 from patterns.shape import typed

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from patterns.errors import Mistake, did_you_mean
 from patterns.expression import ExpressionError, evaluate
-from patterns.graph import Block, Node, Tensor
+from patterns.graph import GIVEN, Block, Node, Tensor
 from patterns.kind import WrongShape, kind_of
 from patterns.load import Document
 from patterns.order import chain_text, in_order
@@ -17,7 +17,6 @@ from patterns.yaml_tree import Path
 
 # Each suggestion compares with all names; a file full of mistakes is not worth minutes.
 _SUGGESTIONS = 20
-GIVEN = ("input", "weight", "state")
 
 
 @dataclass

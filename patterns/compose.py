@@ -19,7 +19,7 @@ from patterns.yaml_tree import MAX_NODES, Path
 
 DEEPEST = 8
 # In the place of a file, where a mistake is in an extent that was given from outside.
-GIVEN = "--set "
+ASKED = "--set "
 
 
 @dataclass
@@ -168,7 +168,7 @@ class _Composer:
 
     def take(self, path: Path, mistake: Mistake) -> None:
         """Note a mistake of the other file, each once; of an extent that it is given, where that is said."""
-        extent = mistake.file.removeprefix(GIVEN)
+        extent = mistake.file.removeprefix(ASKED)
         if extent != mistake.file and (*path, "extents", extent) in self.document.where:
             self.refuse((*path, "extents", extent), mistake.message)
         elif mistake not in self.mistakes:

@@ -11,7 +11,7 @@ from patterns.dtypes import dtype_bits, is_integer
 from patterns.graph import Graph, Node, Tensor
 from patterns.kind import Operand, has, kind_of
 from patterns.memory import Memory, PerMember, full_shape, provided
-from patterns.rounding import PRECISION, Stored, all_rounded, kept_types, range_of
+from patterns.rounding import PRECISION, RoundedResults, all_rounded, kept_types, range_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,7 +30,7 @@ def evaluate(
     *,
     also: Iterable[str] = (),
     precision: str = "float64",
-    rounding: Stored | None = None,
+    rounding: RoundedResults | None = None,
 ) -> dict[str, NDArray[Any]]:
     """Outputs (and what nobody reads) and final states by name; of other tensors those in `also`.
 

@@ -11,7 +11,7 @@ from patterns.count import hidden
 from patterns.graph import Block, Graph, Node
 from patterns.memory import Memory, PerMember
 from patterns.plan import Call, Plan
-from patterns.rounding import PRECISION, Stored, kept_types
+from patterns.rounding import PRECISION, RoundedResults, kept_types
 from patterns.split import Unmerged, combined, run_split
 from patterns.tiles import PlanError
 
@@ -25,7 +25,7 @@ def execute(
     *,
     also: Iterable[str] = (),
     precision: str = "float64",
-    rounding: Stored | None = None,
+    rounding: RoundedResults | None = None,
 ) -> dict[str, NDArray[Any]]:
     """What `evaluate` gives, computed as the plan says: call by call, tile by tile, with `plan.members` in lockstep.
 
@@ -68,7 +68,7 @@ def passes(plan: Plan) -> Iterator[tuple[Block | None, tuple[Call, ...]]]:
 
 
 def _run_blocks(
-    graph: Graph, memory: Memory, calls: tuple[Call, ...], done: dict[str, int], rounding: Stored | None
+    graph: Graph, memory: Memory, calls: tuple[Call, ...], done: dict[str, int], rounding: RoundedResults | None
 ) -> None:
     """Calls that span blocks: of each block in turn, all executions."""
     for call in calls:
@@ -90,7 +90,7 @@ def _within(call: Call, block: Block) -> Call:
 
 
 def _run_pass(
-    graph: Graph, memory: Memory, block: Block, calls: tuple[Call, ...], execution: int, rounding: Stored | None
+    graph: Graph, memory: Memory, block: Block, calls: tuple[Call, ...], execution: int, rounding: RoundedResults | None
 ) -> None:
     """One execution of a block. Raises PlanError unless its nodes are run once each."""
     unmerged: dict[str, Unmerged] = {}
@@ -116,7 +116,7 @@ def _run_pass(
 
 
 def _run_call(
-    graph: Graph, memory: Memory, call: Call, nodes: tuple[Node, ...], execution: int, rounding: Stored | None
+    graph: Graph, memory: Memory, call: Call, nodes: tuple[Node, ...], execution: int, rounding: RoundedResults | None
 ) -> Unmerged | None:
     """One call: what it makes visible, and what it leaves to be merged."""
 

@@ -7,6 +7,7 @@ and ** with a literal exponent from 0 to 8; functions min, max, ceil, floor, cei
 from __future__ import annotations
 
 import ast
+import re
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ LARGEST_EXPONENT = 8
 LARGEST_BITS = 512
 
 _SUGGESTIONS = 20
+_WORD = re.compile(r"\b[A-Za-z_]\w*", re.ASCII)
 
 _ALLOWED = "allowed are + - * / // % ** ( ) and min, max, ceil, floor, ceildiv, log2, align"
 
@@ -132,6 +134,16 @@ def _children(node: ast.expr, text: str, offset: int) -> list[ast.expr]:
         raise ExpressionError(f"an exponent is a number from 0 to {LARGEST_EXPONENT}, written out", offset)
     written = text[offset : _indent(text) + (node.end_col_offset or 0)]
     raise ExpressionError(f"{_shortened(written)!r} is not allowed here; {_ALLOWED}", offset)
+
+
+def words_in(text: str) -> list[str]:
+    """Every word of a text, names and others."""
+    return _WORD.findall(text)
+
+
+def renamed(text: str, names: Mapping[str, str]) -> str:
+    """A text in which names stand for others; words that are no names of these stay."""
+    return _WORD.sub(lambda word: names.get(word.group(), word.group()), text)
 
 
 def value_of(expression: Expression, values: Mapping[str, int]) -> Fraction:

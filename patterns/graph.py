@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 Role = Literal["input", "weight", "state", "output", "intermediate"]
 Argument = int | float | str
+# What exists before a run.
+GIVEN: tuple[Role, ...] = ("input", "weight", "state")
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 from patterns.count import storage_of
 from patterns.dtypes import is_integer
 from patterns.errors import UserError, did_you_mean
-from patterns.graph import Block, Graph, Tensor
+from patterns.graph import GIVEN, Block, Graph, Tensor
 from patterns.rounding import range_of, rounded
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-PROVIDED = ("input", "weight", "state")
 
 # One array for each member of the group that runs the graph together.
 PerMember = list["NDArray[Any]"]
@@ -22,7 +21,7 @@ PerMember = list["NDArray[Any]"]
 
 def provided(graph: Graph) -> tuple[Tensor, ...]:
     """Tensors whose values must be given to run the graph."""
-    return tuple(tensor for tensor in graph.tensors if tensor.role in PROVIDED)
+    return tuple(tensor for tensor in graph.tensors if tensor.role in GIVEN)
 
 
 def has_copies(tensor: Tensor) -> bool:

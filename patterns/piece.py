@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, get_args, get_origin
 
-from patterns.graph import Argument, Block, Graph, Node, Tensor
+from patterns.expression import renamed
+from patterns.graph import GIVEN, Argument, Block, Graph, Node, Tensor
 from patterns.kind import kind_of
 
-_WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
-_GIVEN = ("input", "weight", "state")
 HELD = ("weight", "state")
 
 
@@ -52,7 +50,7 @@ def needed(source: Graph, chosen: tuple[str, ...]) -> tuple[str, ...]:
 
 def made_elsewhere(source: Graph, chosen: tuple[str, ...]) -> tuple[str, ...]:
     """Of those the ones that other blocks make."""
-    return tuple(name for name in needed(source, chosen) if source.tensor_named[name].role not in _GIVEN)
+    return tuple(name for name in needed(source, chosen) if source.tensor_named[name].role not in GIVEN)
 
 
 def piece(
@@ -135,4 +133,4 @@ def _words(value: Argument, dims: Mapping[str, str]) -> Argument:
     """An argument in which our names stand for their dims."""
     if not isinstance(value, str):
         return value
-    return _WORD.sub(lambda word: dims.get(word.group(), word.group()), value)
+    return renamed(value, dims)

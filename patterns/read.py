@@ -8,7 +8,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from patterns.assemble import assembled
-from patterns.compose import GIVEN, Opened, need_room, of_use, used
+from patterns.compose import ASKED, Opened, need_room, of_use, used
 from patterns.conditions import broken
 from patterns.errors import Mistake, UnknownName
 from patterns.expression import ExpressionError, ExtentsError, resolve
@@ -101,7 +101,7 @@ def _sizes(
     except ExtentsError as error:
         for wrong in error.mistakes:
             if wrong.name in overrides:
-                mistakes.append(Mistake(f"{GIVEN}{wrong.name}", 1, wrong.offset + 1, "", wrong.message))
+                mistakes.append(Mistake(f"{ASKED}{wrong.name}", 1, wrong.offset + 1, "", wrong.message))
             else:
                 mistakes.append(document.inside(("extents", wrong.name), wrong.offset, wrong.message))
         return error.resolved

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 from patterns.conditions import names_of
-from patterns.expression import parse
+from patterns.expression import parse, renamed
 from patterns.piece import Piece
 from patterns.spec import GraphSpec
-
-_WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 Formulas = tuple[tuple[str, str], ...]
 
@@ -27,8 +24,9 @@ def relations(
     for piece in pieces.values():
         for name, text in piece.source.formulas:
             if piece.dims[name] in piece.extents and _known(piece, _used(text), sizes):
-                formulas.append((piece.dims[name], _renamed(piece, text)))
-        conditions += [_renamed(piece, text) for text in piece.source.requires if _known(piece, names_of(text), sizes)]
+                formulas.append((piece.dims[name], renamed(text, piece.dims)))
+        known = (text for text in piece.source.requires if _known(piece, names_of(text), sizes))
+        conditions += [renamed(text, piece.dims) for text in known]
     return tuple(dict(formulas).items()), tuple(dict.fromkeys(conditions))
 
 
@@ -38,7 +36,3 @@ def _used(text: str) -> tuple[str, ...]:
 
 def _known(piece: Piece, names: tuple[str, ...], sizes: Mapping[str, int]) -> bool:
     return all(piece.dims.get(name) in sizes for name in names)
-
-
-def _renamed(piece: Piece, text: str) -> str:
-    return _WORD.sub(lambda word: piece.dims.get(word.group(), word.group()), text)

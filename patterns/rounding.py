@@ -5,9 +5,9 @@ Rules. To the nearest value, of two equally near ones the even one. fp32, bf16 a
 Integers are clipped to their range. NaN stays NaN where the type has one; fp4 takes its greatest value, an integer 0.
 
 A run with rounding computes in fp32: sums and what is not stored stay in it. Inputs, weights and states are rounded as
-they are given; a result where it is stored, which is the machine's affair (`Stored`); an operand of a matrix product as
-it is read, whether it was stored or not. Partial sums of a split dim are stored in fp32 and rounded once, when they
-are merged.
+they are given; a result where it is stored, which is the machine's affair (`RoundedResults`); an operand of a matrix
+product as it is read, whether it was stored or not. Partial sums of a split dim are stored in fp32 and rounded once,
+when they are merged.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PRECISION = "float32"
 # No result of a call is rounded.
 NOT_ROUNDED: Mapping[str, str] = {}
 # Of the nodes of one call, the tensors that are rounded to their types where they are made.
-Stored = Callable[[Graph, Sequence[Node]], Collection[str]]
+RoundedResults = Callable[[Graph, Sequence[Node]], Collection[str]]
 
 # Floats by their names in numpy or ml_dtypes, with the greatest value of those that saturate.
 _FLOATS: Mapping[str, tuple[str, float]] = {
@@ -90,11 +90,11 @@ def _whole(array: NDArray[Any], dtype: str) -> NDArray[Any]:
     return result
 
 
-def kept_types(graph: Graph, nodes: Sequence[Node], stored: Stored | None) -> Mapping[str, str]:
+def kept_types(graph: Graph, nodes: Sequence[Node], rounds: RoundedResults | None) -> Mapping[str, str]:
     """The type in which each result of a call's nodes is kept until it is read; {} where numbers are not rounded."""
-    if stored is None:
+    if rounds is None:
         return NOT_ROUNDED
-    chosen = stored(graph, nodes)
+    chosen = rounds(graph, nodes)
     types = {node.writes: graph.tensor_named[node.writes].dtype for node in nodes}
     return {name: dtype if name in chosen else unstored_type(dtype) for name, dtype in types.items()}
 

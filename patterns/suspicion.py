@@ -5,7 +5,6 @@ Only what stands in the file itself is looked at, not what it uses of others.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations, product
@@ -13,15 +12,13 @@ from itertools import combinations, product
 from patterns.count import node_demand
 from patterns.dtypes import dtype_bits, is_integer
 from patterns.errors import Mistake
-from patterns.graph import Block, Graph, Node
+from patterns.expression import words_in
+from patterns.graph import GIVEN, Block, Graph, Node
 from patterns.kind import Demand, WrongShape, has, kind_of
 from patterns.load import Document
 from patterns.shape import listed
 from patterns.spec import BlockSpec, GraphSpec, blocks_of
 from patterns.yaml_tree import Path
-
-_WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
-_GIVEN = ("input", "weight", "state")
 
 
 @dataclass(frozen=True)
@@ -64,7 +61,7 @@ def unread_tensors(written: Written) -> Found:
     read |= {inside for block in written.graph.blocks for inside, _ in block.carried}
     for path, name in written.declared():
         role = written.graph.tensor_named[name].role
-        if role in _GIVEN and name not in read:
+        if role in GIVEN and name not in read:
             yield path, f"no node reads this {role}"
 
 
@@ -80,7 +77,7 @@ def unused_extents(written: Written) -> Found:
 def _words(data: object) -> Iterator[str]:
     """Every word that stands in some value."""
     if isinstance(data, str):
-        yield from _WORD.findall(data)
+        yield from words_in(data)
     elif isinstance(data, dict | list):
         for value in data.values() if isinstance(data, dict) else data:
             yield from _words(value)

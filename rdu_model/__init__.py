@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rdu_model.metapipe import Metapipeline
     from rdu_model.orchestrate import mode_names
     from rdu_model.perform import execute_metapipe, simulate_metapipe
-    from rdu_model.rounding import stored
+    from rdu_model.rounding import rounded_results
     from rdu_model.source import write_metapipe
 
 __all__ = [
@@ -27,8 +27,8 @@ __all__ = [
     "lower_metapipe",
     "machine_names",
     "mode_names",
+    "rounded_results",
     "simulate_metapipe",
-    "stored",
     "write_metapipe",
 ]
 
@@ -45,7 +45,7 @@ _HOME = {
     "machine_names": "machine",
     "mode_names": "orchestrate",
     "simulate_metapipe": "perform",
-    "stored": "rounding",
+    "rounded_results": "rounding",
     "write_metapipe": "source",
 }
 

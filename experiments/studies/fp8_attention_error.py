@@ -211,7 +211,7 @@ def errors(method: Method) -> tuple[float, float]:
         gpu_model.lower(graph, gpu_model.load_machine(GPU), policy="library" if method.fused else "pattern"),
         rdu_model.lower(graph, rdu_model.load_machine(RDU), mode="fused" if method.fused else "unfused"),
     )
-    given, rules = method.given(arrays), (gpu_model.stored, rdu_model.stored)
+    given, rules = method.given(arrays), (gpu_model.rounded_results, rdu_model.rounded_results)
     done = [execute(plan, given, rounding=rule)["y"] for plan, rule in zip(plans, rules, strict=True)]
     gpu, rdu = (float(((array.reshape(exact.shape) - exact) ** 2).mean() ** 0.5) for array in done)
     return gpu, rdu

@@ -11,6 +11,7 @@ from typing import Literal
 from pydantic import Field
 
 from patterns.architecture import Absent, Count
+from patterns.checkpoint.stored import stored
 from patterns.decoder import BLOCK
 from patterns.decoder.draft import decoder
 from patterns.decoder.experts import expert_extents
@@ -20,7 +21,6 @@ from patterns.decoder.layers import with_layers
 from patterns.decoder.routing import with_routing
 from patterns.decoder.stored import TABLE
 from patterns.draft import Draft
-from patterns.stored import stored
 
 ARCHITECTURES = ("DeepseekV3ForCausalLM",)
 MODEL_TYPES = ("deepseek_v3",)

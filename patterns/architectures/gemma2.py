@@ -8,12 +8,12 @@ from pydantic import Field
 
 from patterns.architecture import Count
 from patterns.architectures import gemma
+from patterns.checkpoint.stored import stored
 from patterns.decoder.caps import with_cap
 from patterns.decoder.norms import with_post_norms, with_unit_gains
 from patterns.decoder.stored import TABLE
 from patterns.decoder.windows import WindowedConfig, with_windows
 from patterns.draft import Draft
-from patterns.stored import stored
 
 ARCHITECTURES = ("Gemma2ForCausalLM",)
 MODEL_TYPES = ("gemma2",)

@@ -8,8 +8,8 @@ from typing import Literal
 from pydantic import Field
 
 from patterns.architecture import Absent, ConfigFields, Count
+from patterns.checkpoint.stored import stored
 from patterns.draft import Draft, library_draft
-from patterns.stored import stored
 
 ARCHITECTURES = ("MambaForCausalLM",)
 MODEL_TYPES = ("mamba",)

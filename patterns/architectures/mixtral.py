@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from patterns.architecture import Count
+from patterns.checkpoint.stored import stored
 from patterns.decoder.draft import decoder
 from patterns.decoder.experts import ExpertsConfig, expert_extents
 from patterns.decoder.stored import TABLE
 from patterns.decoder.windows import WindowedConfig, with_windows
 from patterns.draft import Draft
-from patterns.stored import stored
 
 ARCHITECTURES = ("MixtralForCausalLM",)
 MODEL_TYPES = ("mixtral",)

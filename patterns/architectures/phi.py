@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import ClassVar
 
 from patterns.architecture import Absent
+from patterns.checkpoint.stored import stored
 from patterns.decoder import BLOCK
 from patterns.decoder.biases import ATTENTION, with_biases
 from patterns.decoder.config import DecoderConfig
 from patterns.decoder.draft import decoder
 from patterns.decoder.stored import TABLE
 from patterns.draft import Draft
-from patterns.stored import stored
 
 ARCHITECTURES = ("PhiForCausalLM",)
 MODEL_TYPES = ("phi",)

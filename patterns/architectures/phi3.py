@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Literal
 
+from patterns.checkpoint.stored import stored
 from patterns.decoder.draft import decoder
 from patterns.decoder.stored import TABLE
 from patterns.decoder.windows import WindowedConfig, with_windows
 from patterns.draft import Draft
-from patterns.stored import stored
 
 ARCHITECTURES = ("Phi3ForCausalLM",)
 MODEL_TYPES = ("phi3",)

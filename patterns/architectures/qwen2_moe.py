@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from patterns.architecture import Count
 from patterns.architectures import qwen2, qwen3_moe
+from patterns.checkpoint.stored import stored
 from patterns.decoder.biases import ATTENTION_INPUTS, with_biases
 from patterns.decoder.draft import decoder
 from patterns.decoder.experts import expert_extents, with_shared_expert, with_shares_of_all
 from patterns.decoder.windows import with_windows
 from patterns.draft import Draft
-from patterns.stored import stored
 
 ARCHITECTURES = ("Qwen2MoeForCausalLM",)
 MODEL_TYPES = ("qwen2_moe",)

@@ -7,6 +7,7 @@ from typing import Literal
 
 from patterns.architecture import Count
 from patterns.architectures import qwen3
+from patterns.checkpoint.stored import stored
 from patterns.decoder.biases import ATTENTION, with_biases
 from patterns.decoder.draft import decoder
 from patterns.decoder.experts import ExpertsConfig, expert_extents, with_shares_of_all
@@ -14,7 +15,6 @@ from patterns.decoder.norms import with_head_norms
 from patterns.decoder.stored import TABLE
 from patterns.decoder.windows import with_windows
 from patterns.draft import Draft
-from patterns.stored import stored
 
 ARCHITECTURES = ("Qwen3MoeForCausalLM",)
 MODEL_TYPES = ("qwen3_moe", "qwen3_vl_moe_text")

@@ -1,1 +1,1 @@
-"""Checkpoints in the safetensors format: what their headers say, and whether that is what a model's config asks for."""
+"""Checkpoints in the safetensors format: what their headers say, how they hold weights, and whether all are there."""

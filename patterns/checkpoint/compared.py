@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from patterns.checkpoint.header import StoredTensor, at
+from patterns.checkpoint.stored import Stored, StoredPart, stored_parts
 from patterns.errors import Mistake
 from patterns.graph import Graph
-from patterns.stored import Piece, Stored, pieces
 
 # The graph's name of the format's types.
 DTYPES: Mapping[str, str] = {
@@ -32,7 +32,7 @@ def differences(
     file: str, tensors: Sequence[StoredTensor], graph: Graph, table: Mapping[str, Stored], *, several_parts: bool
 ) -> Iterator[Mistake]:
     """What is not as the graph has it. several_parts: the checkpoint has tensors of other parts of the model too."""
-    expected = _expected(pieces(graph, table))
+    expected = _expected(stored_parts(graph, table))
     found = {_text_name(tensor.name, several_parts): tensor for tensor in tensors}
     for name, due in expected.items():
         tensor = found.get(name)
@@ -63,19 +63,19 @@ def totals(tensors: Iterable[StoredTensor]) -> str:
     return f"tensors: {'; '.join(parts) or 'none'}"
 
 
-def _expected(found: Iterable[Piece]) -> dict[str, list[Piece]]:
+def _expected(found: Iterable[StoredPart]) -> dict[str, list[StoredPart]]:
     """Pieces by the name of the stored tensor that they are one after another in."""
-    expected: dict[str, list[Piece]] = {}
+    expected: dict[str, list[StoredPart]] = {}
     for piece in found:
         expected.setdefault(piece.name, []).append(piece)
     return expected
 
 
-def _shape(due: Sequence[Piece]) -> tuple[int, ...]:
+def _shape(due: Sequence[StoredPart]) -> tuple[int, ...]:
     return (sum(piece.shape[0] for piece in due), *due[0].shape[1:])
 
 
-def _text(due: Sequence[Piece]) -> str:
+def _text(due: Sequence[StoredPart]) -> str:
     return f"{due[0].weight.dtype} {list(_shape(due))}"
 
 

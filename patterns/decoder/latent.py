@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from patterns.architecture import Count
+from patterns.checkpoint.stored import stored
 from patterns.decoder import BLOCK
 from patterns.decoder.experts import ExpertsConfig
 from patterns.draft import Draft, library_draft
-from patterns.stored import stored
 
 GRAPH = "mla_decode"
 # What grouped-query attention has, and latent attention has not.

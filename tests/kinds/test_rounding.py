@@ -138,9 +138,9 @@ def test_machines_say_where_they_round() -> None:
     """A kernel: what it leaves in memory. A section: whatever goes from stage to stage."""
     made = chain()
     nodes = made.blocks[0].nodes
-    assert gpu_model.stored(made, nodes) == {"z"}
-    assert gpu_model.stored(made, nodes[:2]) == {"e"}
-    assert rdu_model.stored(made, nodes) == {"half", "e", "s", "y", "z"}
+    assert gpu_model.rounded_results(made, nodes) == {"z"}
+    assert gpu_model.rounded_results(made, nodes[:2]) == {"e"}
+    assert rdu_model.rounded_results(made, nodes) == {"half", "e", "s", "y", "z"}
 
 
 def test_what_a_kernel_hides_is_not_rounded_and_what_a_section_buffers_is() -> None:
@@ -157,7 +157,7 @@ def test_what_a_kernel_hides_is_not_rounded_and_what_a_section_buffers_is() -> N
         return rounded(rounded(e, "bf16") @ w, between) / summed
 
     for machine, between in ((gpu_model, "fp32"), (rdu_model, "bf16")):
-        done = execute(together, arrays, rounding=machine.stored)["z"]
+        done = execute(together, arrays, rounding=machine.rounded_results)["z"]
         np.testing.assert_allclose(done, by_hand(between), rtol=1e-6)
     assert not np.allclose(by_hand("fp32"), by_hand("bf16"), rtol=1e-4)
 

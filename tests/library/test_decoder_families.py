@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 from patterns.architecture import architectures
+from patterns.checkpoint.stored import stored_parts
 from patterns.count import parameters
 from patterns.errors import SpecError
 from patterns.evaluate import evaluate, random_arrays
 from patterns.graph import Graph
 from patterns.importers.huggingface import config_draft, config_graph
 from patterns.library import workload
-from patterns.stored import pieces
 
 Config = dict[str, Any]
 
@@ -206,7 +206,7 @@ CHANGES: dict[str, dict[str, Any]] = {
 def test_checkpoints_hold_every_weight_of_every_layer_once(name: str) -> None:
     graph = tiny(name, **CHANGES.get(name, {}))
     table = next(a.STORED for a in architectures() if name in a.ARCHITECTURES)
-    held = list(pieces(graph, table))
+    held = list(stored_parts(graph, table))
     assert sum(prod(piece.shape) for piece in held) == parameters(graph)
     of_layers = Counter(piece.layer for piece in held if piece.weight.block)
     assert sorted(of_layers) == list(range(graph.sizes["layers"]))

@@ -91,7 +91,7 @@ def test_fusing_lowerings_give_the_numbers(name: str) -> None:
 def test_what_is_written_stands_for_the_key_to_half_a_step(name: str, least: int, greatest: int) -> None:
     graph = small(name)
     arrays = random_arrays(graph, 5)
-    done = evaluate(graph, arrays, also=["k_number", "k_scale"], rounding=gpu_model.stored)
+    done = evaluate(graph, arrays, also=["k_number", "k_scale"], rounding=gpu_model.rounded_results)
     numbers, scale = done["k_number"], done["k_scale"]
     assert (numbers.min(), numbers.max()) == (least, greatest) or name == "kv_cache_int8"
     assert max(abs(numbers.min()), abs(numbers.max())) == max(-least, greatest)
@@ -105,7 +105,7 @@ def test_what_is_written_stands_for_the_key_to_half_a_step(name: str, least: int
 def test_a_vector_of_zeros_is_quantised_as_zeros() -> None:
     graph = small("kv_cache_int8")
     arrays = random_arrays(graph, 6) | {"k": np.zeros((1, 2, 2, 8))}
-    done = evaluate(graph, arrays, also=["k_number"], rounding=gpu_model.stored)
+    done = evaluate(graph, arrays, also=["k_number"], rounding=gpu_model.rounded_results)
     assert not done["k_number"].any()
     assert np.isfinite(done["y"]).all()
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from patterns.expression import ExpressionError, ExtentsError, evaluate, parse, resolve
+from patterns.expression import ExpressionError, ExtentsError, evaluate, parse, renamed, resolve
 
 LLAMA = {"hidden": 4096, "heads": 32, "context": 4097}
 
@@ -184,3 +184,7 @@ def test_any_text_is_a_number_or_an_expression_error(text: str) -> None:
     except ExpressionError as error:
         offset = error.offset
     assert 0 <= offset <= len(text)
+
+
+def test_names_are_replaced_as_whole_words() -> None:
+    assert renamed("min(e5, 1e5) * e", {"e5": "used_e5", "e": "used_e"}) == "min(used_e5, 1e5) * used_e"

@@ -71,7 +71,7 @@ def plans() -> dict[str, Plan]:
     return made | {mode: rdu_model.lower(GRAPH, rdu, mode=mode) for mode in rdu_model.mode_names()}
 
 
-@pytest.mark.parametrize("rounding", [None, gpu_model.stored, rdu_model.stored])
+@pytest.mark.parametrize("rounding", [None, gpu_model.rounded_results, rdu_model.rounded_results])
 def test_every_machine_gives_zeros(rounding: object) -> None:
     for name, plan in plans().items():
         found = execute(plan, ARRAYS, rounding=rounding)["y"]  # type: ignore[arg-type]

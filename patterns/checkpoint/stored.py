@@ -27,7 +27,7 @@ class Stored:
 
 
 @dataclass(frozen=True)
-class Piece:
+class StoredPart:
     """A part of a stored tensor: layer `layer` (and expert `expert`) of a graph's weight. shape: its own."""
 
     name: str
@@ -43,7 +43,7 @@ def stored(name: str, *axes: str) -> Stored:
     return Stored(name, axes)
 
 
-def pieces(graph: Graph, table: Mapping[str, Stored]) -> Iterator[Piece]:
+def stored_parts(graph: Graph, table: Mapping[str, Stored]) -> Iterator[StoredPart]:
     """What a checkpoint holds of a graph's weights, in the order of the table."""
     weights = [tensor for tensor in graph.tensors if tensor.role == "weight"]
     layers = _layers(graph)
@@ -59,12 +59,12 @@ def plain_name(weight: str) -> str:
     return numbered["name"] if numbered else weight
 
 
-def _of_weight(graph: Graph, weight: Tensor, held: Stored, layers: tuple[int, ...]) -> Iterator[Piece]:
+def _of_weight(graph: Graph, weight: Tensor, held: Stored, layers: tuple[int, ...]) -> Iterator[StoredPart]:
     shape = tuple(prod(graph.sizes[dim] for dim in axis.split()) for axis in held.axes)
     experts = graph.sizes[EXPERTS] if EACH_EXPERT in held.name else 1
     for copy, layer in enumerate(layers):
         for expert in range(experts):
-            yield Piece(held.name.format(layer=layer, expert=expert), shape, weight, layer, copy, expert)
+            yield StoredPart(held.name.format(layer=layer, expert=expert), shape, weight, layer, copy, expert)
 
 
 def _layers(graph: Graph) -> dict[str, tuple[int, ...]]:
