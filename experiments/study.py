@@ -50,13 +50,16 @@ def study_named(name: str) -> Study | Survey:
     return cast("Study | Survey", load_module(STUDIES, name, "study").STUDY)
 
 
-def run_study(name: str) -> Result:
-    """Run a study: its page, its table (CSV, JSON) and figures. Raises UserErrors."""
-    from experiments.survey import Survey, run_survey
+def run_study(name: str, tell: Callable[[str], None] | None = None) -> Result:
+    """Run a study: its page, its table (CSV, JSON) and figures. tell: told of each row of a survey as it is made.
+
+    Raises UserErrors.
+    """
+    from experiments.survey import Survey, run_survey, untold
 
     study = study_named(name)
     if isinstance(study, Survey):
-        finding, files = run_survey(study, PAGE_WIDTH)
+        finding, files = run_survey(study, PAGE_WIDTH, tell or untold)
         return Result(finding, tuple(files.items()))
     return run_comparison(name, study)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,17 +23,25 @@ class Survey:
     """
 
     question: str
-    records: Callable[[], Sequence[Record]]
+    records: Callable[[], Iterable[Record]]
     finding: Callable[[Sequence[Record]], str]
     figures: tuple[str, ...] = ()
     keys: int = 1
 
 
-def run_survey(survey: Survey, page_width: int) -> tuple[str, dict[str, bytes]]:
+# Told of every row as it is made: what names it.
+Tell = Callable[[str], None]
+
+
+def untold(row: str) -> None:
+    """Tell nobody."""
+
+
+def run_survey(survey: Survey, page_width: int, tell: Tell = untold) -> tuple[str, dict[str, bytes]]:
     """Its sentence, and its files by name: the page, the table as CSV and JSON, pictures. Raises UserErrors."""
     from experiments.picture import drawn_records
 
-    records = tuple(survey.records())
+    records = tuple(_told(survey, tell))
     finding = survey.finding(records)
     page = page_text([survey.question, finding, records_table(records, survey.keys)], page_width)
     texts = {
@@ -42,6 +50,13 @@ def run_survey(survey: Survey, page_width: int) -> tuple[str, dict[str, bytes]]:
         "table.json": json.dumps({"rows": records}, indent=2, allow_nan=False) + "\n",
     }
     return finding, {file: text.encode() for file, text in texts.items()} | drawn_records(records, survey.figures)
+
+
+def _told(survey: Survey, tell: Tell) -> Iterable[Record]:
+    """The rows, each told of."""
+    for record in survey.records():
+        tell(" ".join(str(value) for value in list(record.values())[: survey.keys]))
+        yield record
 
 
 def records_table(records: Sequence[Record], keys: int) -> Table:

@@ -23,7 +23,7 @@ def command(study: str, output: Path) -> None:
         check_writable(output / name, folder=True)
     for name in names:
         click.echo(f"running {name} ...", err=True)
-        result = run_study(name)
+        result = run_study(name, lambda row: click.echo(f"  {row}", err=True))
         written = write_folder(output / name, dict(result.files))
         click.echo(f"{name}: {result.finding}")
         click.echo("wrote " + ", ".join(map(str, written)), err=True)

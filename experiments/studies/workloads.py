@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from experiments.survey import Record, Survey
@@ -22,11 +22,16 @@ TIMED: dict[Family, str] = {"gpu": "library", "rdu": "looped"}
 MEMBERS: dict[Family, tuple[int, ...]] = {"gpu": (1, 2, 4, 8, 16, 32), "rdu": (1, 2, 4, 8, 16)}
 
 
-def records() -> list[Record]:
-    """A row a workload, as its file has it (a model: one token of decoding, batch 1)."""
+def ready_made() -> tuple[str, ...]:
+    """Every workload that has a name."""
     from patterns.library import names
 
-    return [record(name) for name in names()]
+    return names()
+
+
+def records() -> Iterator[Record]:
+    """A row a workload, as its file has it (a model: one token of decoding, batch 1)."""
+    return map(record, ready_made())
 
 
 def record(name: str) -> Record:

@@ -49,6 +49,7 @@ FEW: Mapping[str, Mapping[str, Any]] = {
     },
     "fp8_attention_error": {"HEADS": 1, "TOKENS": 64, "HEAD_DIM": 16, "BLOCK": 16},
     "off_chip_bytes": {"WORKLOADS": (("softmax", "decode", None), (TINY, "decode", 256), (TINY, "prefill", 256))},
+    "workloads": {"ready_made": lambda: ("softmax", "lora")},
 }
 
 
