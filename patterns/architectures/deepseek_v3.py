@@ -14,7 +14,7 @@ from patterns.architecture import Absent, Count
 from patterns.checkpoint.stored import stored
 from patterns.decoder import BLOCK
 from patterns.decoder.draft import decoder
-from patterns.decoder.experts import expert_extents
+from patterns.decoder.experts import NarrowExpertsConfig, expert_extents, with_shared_expert
 from patterns.decoder.latent import STORED as LATENT
 from patterns.decoder.latent import LatentConfig, with_latent_attention
 from patterns.decoder.layers import with_layers
@@ -43,14 +43,6 @@ STORED = {
     "w_shared_down": stored(f"{_SHARED}.down_proj.weight", "hidden", "shared_ffn"),
 }
 
-SHARED = """
-shared_gate:      {kind: mm,  reads: [ffn_in, w_shared_gate], over: [hidden]}
-shared_up:        {kind: mm,  reads: [ffn_in, w_shared_up], over: [hidden]}
-shared_activated: {kind: map, fn: silu, reads: [shared_gate]}
-shared_gated:     {kind: zip, fn: mul,  reads: [shared_activated, shared_up]}
-shared_down:      {kind: mm,  reads: [shared_gated, w_shared_down], over: [shared_ffn]}
-down_all:         {kind: zip, fn: add,  reads: [down, shared_down]}
-"""
 DENSE = """
 gate:      {kind: mm,  reads: [ffn_in, w_dense_gate], over: [hidden]}
 up:        {kind: mm,  reads: [ffn_in, w_dense_up], over: [hidden]}
@@ -62,12 +54,11 @@ _OF_EXPERTS = ("w_router", "router_bias", "w_gate", "w_up", "w_down", "w_shared_
 _OF_DENSE = {"w_dense_gate": "hidden ffn", "w_dense_up": "hidden ffn", "w_dense_down": "ffn hidden"}
 
 
-class Config(LatentConfig):
+class Config(NarrowExpertsConfig, LatentConfig):
     """A DeepSeek-V3."""
 
     n_routed_experts: Count
     n_shared_experts: Count
-    moe_intermediate_size: Count
     first_k_dense_replace: int = Field(default=3, ge=0)
     moe_layer_freq: Literal[1] = 1
     n_group: Count | None = 8
@@ -82,11 +73,6 @@ class Config(LatentConfig):
     def experts(self) -> int:
         """Experts of a layer, those that every token is given not counted."""
         return self.n_routed_experts
-
-    @property
-    def expert_ffn(self) -> int:
-        """Width of an expert."""
-        return self.moe_intermediate_size
 
     @property
     def groups(self) -> tuple[int, int, int]:
@@ -109,11 +95,6 @@ class Config(LatentConfig):
             yield "first_k_dense_replace", "no layer has experts"
         yield from super().mistakes()
 
-    def unshared(self, members: int) -> str:
-        """What so many members cannot share: a part of every expert is each one's."""
-        narrow = self.expert_ffn % members
-        return f"moe_intermediate_size {self.expert_ffn}" if narrow else super().unshared(members)
-
 
 def draft(config: Config) -> Draft:
     """Mixtral's graph with latent attention, DeepSeek's routing, experts for all tokens, and dense layers first."""
@@ -126,17 +107,10 @@ def draft(config: Config) -> Draft:
         normed=config.norm_topk_prob,
         factor=config.routed_scaling_factor,
     )
-    made = _with_shared_experts(made, config.n_shared_experts * config.moe_intermediate_size)
+    made = with_shared_expert(made, config.n_shared_experts * config.moe_intermediate_size, weighted=False)
     made = made.extents(model_ffn=config.intermediate_size, ffn="model_ffn / tensor_parallel")
     dense = config.first_k_dense_replace
     return with_layers(made, [_dense] * dense + [_with_experts] * (config.num_hidden_layers - dense))
-
-
-def _with_shared_experts(draft: Draft, ffn: int) -> Draft:
-    """Experts that every token is given, side by side one matrix each."""
-    made = draft.extents(model_shared_ffn=ffn, shared_ffn="model_shared_ffn / tensor_parallel")
-    shared = {"w_shared_gate": "hidden shared_ffn", "w_shared_up": "hidden shared_ffn"}
-    return made.weights(BLOCK, **shared, w_shared_down="shared_ffn hidden").after("down", SHARED)
 
 
 def _with_experts(draft: Draft) -> Draft:

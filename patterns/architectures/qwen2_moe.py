@@ -40,6 +40,6 @@ def draft(config: Config) -> Draft:
     """Mixtral's graph with biases and an expert that every token is given."""
     made = decoder(config, "mixtral", **expert_extents(config))
     made = made if config.norm_topk_prob else with_shares_of_all(made)
-    made = with_shared_expert(made, config.shared_expert_intermediate_size)
+    made = with_shared_expert(made, config.shared_expert_intermediate_size, weighted=True)
     made = with_biases(made, ATTENTION_INPUTS) if config.qkv_bias else made
     return with_windows(made, config.windows)

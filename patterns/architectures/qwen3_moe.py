@@ -10,7 +10,7 @@ from patterns.architectures import qwen3
 from patterns.checkpoint.stored import stored
 from patterns.decoder.biases import ATTENTION, with_biases
 from patterns.decoder.draft import decoder
-from patterns.decoder.experts import ExpertsConfig, expert_extents, with_shares_of_all
+from patterns.decoder.experts import NarrowExpertsConfig, expert_extents, with_shares_of_all
 from patterns.decoder.norms import with_head_norms
 from patterns.decoder.stored import TABLE
 from patterns.decoder.windows import with_windows
@@ -30,12 +30,11 @@ STORED = {
 }
 
 
-class QwenExpertsConfig(ExpertsConfig):
+class QwenExpertsConfig(NarrowExpertsConfig):
     """Experts as Qwen's configs tell of them: in every layer. Some writers call their number num_local_experts."""
 
     num_experts: Count | None = None
     num_local_experts: Count | None = None
-    moe_intermediate_size: Count
     norm_topk_prob: bool = False
     decoder_sparse_step: Literal[1] = 1
     mlp_only_layers: list[int] | None = None
@@ -45,11 +44,6 @@ class QwenExpertsConfig(ExpertsConfig):
         """Experts of a layer, those that every token is given not counted."""
         return self.num_experts or self.num_local_experts or 0
 
-    @property
-    def expert_ffn(self) -> int:
-        """Width of an expert."""
-        return self.moe_intermediate_size
-
     def mistakes(self) -> Iterator[tuple[str, str]]:
         """(field, message) of everything that does not fit together."""
         if not self.experts:
@@ -57,11 +51,6 @@ class QwenExpertsConfig(ExpertsConfig):
         if self.mlp_only_layers:
             yield "mlp_only_layers", "layers without experts are not supported here; supported: none ([])"
         yield from super().mistakes()
-
-    def unshared(self, members: int) -> str:
-        """What so many members cannot share: a part of every expert is each one's."""
-        narrow = self.expert_ffn % members
-        return f"moe_intermediate_size {self.expert_ffn}" if narrow else super().unshared(members)
 
 
 class Config(QwenExpertsConfig, qwen3.Config):

@@ -16,18 +16,20 @@ all_shifted: {kind: zip,    fn: sub, reads: [router, all_top]}
 all_powers:  {kind: map,    fn: exp, reads: [all_shifted]}
 all_total:   {kind: reduce, fn: sum, reads: [all_powers], over: [experts]}
 """
-# An expert that every token is given, weighted by a gate of its own.
+# An expert that every token is given; its share is 1, or that of a gate of its own.
 SHARED = """
 shared_gate:      {kind: mm,  reads: [ffn_in, w_shared_gate], over: [hidden]}
 shared_up:        {kind: mm,  reads: [ffn_in, w_shared_up], over: [hidden]}
 shared_activated: {kind: map, fn: silu, reads: [shared_gate]}
 shared_gated:     {kind: zip, fn: mul,  reads: [shared_activated, shared_up]}
 shared_down:      {kind: mm,  reads: [shared_gated, w_shared_down], over: [shared_ffn]}
+"""
+WEIGHTED = """
 shared_score:     {kind: mm,  reads: [ffn_in, w_shared_score], over: [hidden]}
 shared_share:     {kind: map, fn: sigmoid, reads: [shared_score]}
 shared_weighted:  {kind: zip, fn: mul, reads: [shared_down, shared_share]}
-down_all:         {kind: zip, fn: add, reads: [down, shared_weighted]}
 """
+TOGETHER = "down_all: {kind: zip, fn: add, reads: [down, ${shared}]}"
 
 
 class ExpertsConfig(DecoderConfig):
@@ -52,6 +54,22 @@ class ExpertsConfig(DecoderConfig):
         yield from super().mistakes()
 
 
+class NarrowExpertsConfig(ExpertsConfig):
+    """Experts of a width of their own, besides that of layers without any."""
+
+    moe_intermediate_size: Count
+
+    @property
+    def expert_ffn(self) -> int:
+        """Width of an expert."""
+        return self.moe_intermediate_size
+
+    def unshared(self, members: int) -> str:
+        """What so many members cannot share: a part of every expert is each one's."""
+        narrow = self.expert_ffn % members
+        return f"moe_intermediate_size {self.expert_ffn}" if narrow else super().unshared(members)
+
+
 def expert_extents(config: ExpertsConfig) -> dict[str, int]:
     """Extents of a graph of experts."""
     return {
@@ -68,14 +86,15 @@ def with_shares_of_all(draft: Draft) -> Draft:
     return made.reading({"best_top": "all_top", "best_total": "all_total"})
 
 
-def with_shared_expert(draft: Draft, ffn: int) -> Draft:
-    """An expert of width `ffn` besides, which every token is given."""
+def with_shared_expert(draft: Draft, ffn: int, *, weighted: bool) -> Draft:
+    """An expert of width `ffn` besides, which every token is given; weighted: by a gate of its own.
+
+    Several such experts side by side are one.
+    """
     made = draft.extents(model_shared_ffn=ffn, shared_ffn="model_shared_ffn / tensor_parallel")
-    made = made.weights(
-        BLOCK,
-        w_shared_gate="hidden shared_ffn",
-        w_shared_up="hidden shared_ffn",
-        w_shared_down="shared_ffn hidden",
-        w_shared_score="hidden",
-    )
-    return made.after("down", SHARED)
+    shared = {"w_shared_gate": "hidden shared_ffn", "w_shared_up": "hidden shared_ffn"}
+    made = made.weights(BLOCK, **shared, w_shared_down="shared_ffn hidden")
+    if not weighted:
+        return made.after("down", SHARED + TOGETHER, shared="shared_down")
+    made = made.weights(BLOCK, w_shared_score="hidden")
+    return made.after("down", SHARED + WEIGHTED + TOGETHER, shared="shared_weighted")
