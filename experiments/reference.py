@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from patterns.difference import Difference, are_numbers, largest, scales
-from patterns.dtypes import is_integer
+from patterns.difference import Difference, largest, scales
+from patterns.dtypes import are_places, is_integer
 from patterns.errors import UserError
 from patterns.evaluate import evaluate, random_arrays
 from patterns.graph import Graph
@@ -47,7 +47,7 @@ def reference_of(graph: Graph, seed: int, members: int) -> Reference:
         arrays = _as_held(graph, {name: _share(graph, name, array) for name, array in given.items()})
         expected = evaluate(graph, arrays, members, also=made)
     results = evaluate(graph, arrays, members)
-    numbers = {name: array for name, array in results.items() if are_numbers(graph, name)}
+    numbers = {name: array for name, array in results.items() if not are_places(graph.tensor_named[name].dtype)}
     return Reference(arrays, expected, scales(graph, {**arrays, **expected}, tuple(expected)), numbers)
 
 

@@ -23,7 +23,7 @@ class Access:
     """Bytes of a tensor from outside that a tile reads or writes: `times` elements for each point of `dims`.
 
     times: several nodes may take different rows of it, or different slices. through: windows and pads by which it is
-    read; touched: how many elements of the tensor these touch. spread: whether a tile has every window's own elements,
+    read; touched: how many elements of the tensor these touch. unfolded: whether a tile has each window's own elements,
     as the operand of a product must, and not each element once. share: of several tensors put together, each is so much
     of the result, and a tile of that takes its share of each. once: of its points, how many are there once; rows that
     are found again, and places of lookups that there are not, come from nowhere. led: dims that its own follow.
@@ -35,7 +35,7 @@ class Access:
     times: int = 1
     through: Addresses | None = None
     touched: int = 0
-    spread: bool = False
+    unfolded: bool = False
     share: Fraction = Fraction(1)
     once: Fraction = Fraction(1)
     led: frozenset[str] = frozenset()
@@ -51,7 +51,7 @@ class Access:
 
     def elements(self, sizes: Sizes) -> int:
         """Elements with these extents."""
-        if self.through is not None and not self.spread:
+        if self.through is not None and not self.unfolded:
             return self.through.points(sizes)
         return ceil(points(self.dims, sizes) * self.times * self.share)
 
@@ -76,8 +76,8 @@ def accesses(graph: Graph, nodes: Sequence[Node], made: Collection[str], chains:
             storage, dtype = storage_of(graph, name), graph.tensor_named[name].dtype
             if node.name in ways:
                 way = ways[node.name]
-                spread = any(has(reader, "contracts") for reader in nodes if way.result in reader.reads)
-                found[storage, way.dims] = Access(storage, way.dims, dtype, 1, way, elements, spread)
+                unfolded = any(has(reader, "contracts") for reader in nodes if way.result in reader.reads)
+                found[storage, way.dims] = Access(storage, way.dims, dtype, 1, way, elements, unfolded)
                 continue
             if has(node, "moves") and len(node.reads) > 1:
                 result = graph.tensor_named[node.writes].dims

@@ -8,7 +8,6 @@ from math import inf
 from typing import TYPE_CHECKING, Any
 
 from patterns.axes import points
-from patterns.dtypes import dtype_bits, is_integer
 from patterns.graph import Graph
 from patterns.kind import has
 
@@ -28,8 +27,6 @@ UNITS: Mapping[str, float] = {
 }
 # What rounding at other places may make of an error, without being another computation.
 SPREAD = 4
-# Integers of more bits are places, which are right or wrong; those of fewer are numbers.
-NUMBER_BITS = 8
 
 
 @dataclass(frozen=True)
@@ -110,9 +107,3 @@ def rounded_tolerance(graph: Graph, of_reference: float, members: int = 1) -> fl
     types = {graph.tensor_named[name].dtype for _, node in graph.nodes() for name in (node.writes, *node.reads)}
     unit = max((UNITS[dtype] for dtype in types if dtype in UNITS), default=FLOAT64)
     return max(SPREAD * max(unit, of_reference), tolerance(graph, members, UNITS["fp32"]))
-
-
-def are_numbers(graph: Graph, name: str) -> bool:
-    """Whether a tensor's elements are numbers, which may be nearly right, and not places."""
-    dtype = graph.tensor_named[name].dtype
-    return not is_integer(dtype) or dtype_bits(dtype) <= NUMBER_BITS

@@ -70,6 +70,11 @@ def is_integer(dtype: str) -> bool:
     return dtype.startswith("int")
 
 
+def are_places(dtype: str) -> bool:
+    """Whether elements are places, which are right or wrong, and no numbers: integers of more than a byte."""
+    return is_integer(dtype) and dtype_bits(dtype) > BYTE_BITS
+
+
 def result_dtype(dtypes: Iterable[str]) -> str:
     """The type of a function of several: floating before integer, then the widest, then the first."""
     return max(dtypes, key=lambda dtype: (not is_integer(dtype), dtype_bits(dtype)))

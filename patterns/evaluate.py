@@ -7,7 +7,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from patterns.count import node_dims
-from patterns.dtypes import dtype_bits, is_integer
+from patterns.dtypes import are_places, is_integer
 from patterns.graph import Graph, Node, Tensor
 from patterns.kind import Operand, has, kind_of
 from patterns.memory import Memory, PerMember, full_shape, provided
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-# Integers of so many bits or fewer stand for numbers, not for places.
-QUANTISED_BITS = 8
 # The operands of a node, for each member.
 MemberOperands = list[list[Operand]]
 
@@ -112,6 +110,6 @@ def _limit(graph: Graph, tensor: Tensor) -> int:
     readers = [node for _, node in graph.nodes() if tensor.name in node.reads]
     indexed = [graph.sizes[n.along] for n in readers if has(n, "indexes") and n.reads[1] == tensor.name]
     used = [graph.sizes[dim] for node in readers for dim in node_dims(graph, node)]
-    if not indexed and dtype_bits(tensor.dtype) <= QUANTISED_BITS:
+    if not indexed and not are_places(tensor.dtype):
         return 0
     return min(indexed) if indexed else max(used, default=1)

@@ -14,13 +14,13 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
+from patterns.dtypes import BYTE_BITS
 from patterns.errors import Mistake, SpecError, UserError
 
 LENGTH_BYTES = 8
 # The format's own limit.
 MOST_HEADER_BYTES = 100_000_000
 METADATA = "__metadata__"
-BYTE_BITS = 8
 # Bits of an element by the format's names of types.
 TYPE_BITS: Mapping[str, int] = {
     "BOOL": 8,

@@ -54,7 +54,7 @@ def _curve(view: View, node: Node) -> Change | None:
     source, inside = found
     if len(inside) < 2 and not (node.kind == "zip" and node.fn == "mul"):
         return None
-    values = _value(view, node, source, {item.name for item in inside})
+    values = _value(view, node, source)
     name = next((curve for curve in _CURVES if _alike(FUNCTIONS["map"][curve](_points()), values)), None)
     if name is None:
         return None
@@ -90,7 +90,7 @@ def _within(view: View, name: str, names: set[str]) -> bool:
     return all(reader.name in names for reader in view.readers[name])
 
 
-def _value(view: View, node: Node, source: str, inside: set[str]) -> NDArray[Any]:
+def _value(view: View, node: Node, source: str) -> NDArray[Any]:
     import numpy
 
     def of(name: str) -> NDArray[Any]:

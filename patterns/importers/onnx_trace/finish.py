@@ -142,8 +142,8 @@ def _node(
     reads = tuple(names[name] for name in step.reads)
     node = Node(writes, step.kind, step.fn, reads, writes, named(step.over), along, tuple(sorted(arguments.items())))
     if order is None:
-        tensors[writes] = inferred(node, tensors, sizes, made.dtype, named(made.atoms))[1]
-        return [inferred(node, tensors, sizes, made.dtype, named(made.atoms))[0]]
+        node, tensors[writes] = inferred(node, tensors, sizes, made.dtype, named(made.atoms))
+        return [node]
     node, tensor = inferred(node, tensors, sizes, made.dtype, order)
     if tensor.dims == order:
         tensors[writes] = replace(tensor, role="output")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from patterns.graph import Argument, Role
 from patterns.importers.onnx_trace.atoms import Atoms, Axis
 from patterns.importers.onnx_trace.model import Constant, Operation
+from patterns.importers.onnx_trace.symbols import unused
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -138,11 +139,7 @@ class Known:
 
     def unused(self, name: str) -> str:
         """The name, with a number if it is taken."""
-        number, found = 1, name
-        while found in self.made:
-            number += 1
-            found = f"{name}#{number}"
-        return found
+        return unused(name, self.made, "#")
 
     def axes(self, value: Value) -> Axes:
         """A value's axes, in undivided atoms."""

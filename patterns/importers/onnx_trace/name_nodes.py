@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from patterns.graph import Node
 from patterns.importers.onnx_trace.layers import Segment
 from patterns.importers.onnx_trace.sketch import Sketch
+from patterns.importers.onnx_trace.symbols import unused
 
 
 @dataclass(frozen=True)
@@ -28,12 +29,12 @@ def named(sketch: Sketch, parts: Sequence[Segment], graph_name: str) -> Named:
         counted = Counter(_base(sketch, node, prefix) for node in part.nodes)
         for node in part.nodes:
             if node.writes not in names:
-                names[node.writes] = _unused(_wanted(sketch, node, prefix, counted), names)
+                names[node.writes] = unused(_wanted(sketch, node, prefix, counted), names.values())
         for node in part.nodes:
             for read in node.reads:
                 if read not in names:
-                    names[read] = _unused(_stripped(read, prefix) or read, names)
-        blocks.append(_unused(_block_name(part, prefix, blocks, len(parts)), {b: b for b in blocks}))
+                    names[read] = unused(_stripped(read, prefix) or read, names.values())
+        blocks.append(unused(_block_name(part, prefix, blocks, len(parts)), blocks))
     return Named(names, (graph_name,) if len(parts) == 1 and parts[0].count == 1 else tuple(blocks))
 
 
@@ -78,12 +79,3 @@ def _wanted(sketch: Sketch, node: Node, prefix: tuple[str, ...], counted: Counte
         return base
     part = sketch.origins[node.writes][1] if node.writes in sketch.origins else ""
     return "_".join(word for word in (base, part or node.fn or node.kind) if word)
-
-
-def _unused(name: str, names: Mapping[str, str]) -> str:
-    taken = set(names.values())
-    number, found = 1, name
-    while found in taken:
-        number += 1
-        found = f"{name}_{number}"
-    return found

@@ -7,7 +7,7 @@ from collections import Counter
 
 from patterns.importers.onnx_trace.known import Step
 from patterns.importers.onnx_trace.model import Operation
-from patterns.importers.onnx_trace.symbols import word
+from patterns.importers.onnx_trace.symbols import unused, word
 from patterns.importers.onnx_trace.trace import Trace
 
 _LONGEST = 60
@@ -21,7 +21,7 @@ def tensor_names(trace: Trace) -> dict[str, str]:
     outputs = {step.writes for step in trace.steps if trace.made[step.writes].role == "output"}
     for made in trace.made.values():
         if made.role in ("input", "output"):
-            names[made.name] = _unused(word(made.name.partition("#")[0]), names)
+            names[made.name] = unused(word(made.name.partition("#")[0]), names.values())
     bases = {step.writes: base(step.origin) for step in trace.steps}
     several = Counter(bases.values())
     readers: dict[str, str] = {}
@@ -31,13 +31,13 @@ def tensor_names(trace: Trace) -> dict[str, str]:
     for step in trace.steps:
         if step.writes not in outputs:
             wanted = _step_name(step, bases[step.writes], several)
-            names[step.writes] = _unused(wanted, names)
+            names[step.writes] = unused(wanted, names.values())
         for name in step.reads:
             if name not in names:
-                names[name] = _unused(_weight_name(name, readers[name]), names)
+                names[name] = unused(_weight_name(name, readers[name]), names.values())
     for name, made in trace.made.items():
         if name not in names:
-            names[made.name] = _unused(word(name), names)
+            names[made.name] = unused(word(name), names.values())
     return names
 
 
@@ -47,15 +47,6 @@ def _step_name(step: Step, at: str, several: Counter[str]) -> str:
     part = step.part if not step.part.startswith("by_") else f"{word(step.part[3:]).split('_')[-1]}_again"
     what = word(part) if part else (step.fn or step.kind)
     return f"{at}_{what}"
-
-
-def _unused(name: str, names: dict[str, str]) -> str:
-    taken = set(names.values())
-    number, found = 1, name
-    while found in taken:
-        number += 1
-        found = f"{name}_{number}"
-    return found
 
 
 def _weight_name(name: str, reader: str) -> str:

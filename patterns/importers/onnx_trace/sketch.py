@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from patterns.graph import Node, Tensor
 from patterns.importers.onnx_trace.model import Constant
+from patterns.importers.onnx_trace.symbols import unused
 
 
 @dataclass(frozen=True)
@@ -25,17 +26,9 @@ class Sketch:
     copies: Mapping[str, str] = field(default_factory=dict)
     origins: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
-    def maker(self, tensor: str) -> Node | None:
-        """The node that writes a tensor."""
-        return next((node for node in self.nodes if node.writes == tensor), None)
-
     def unused(self, name: str) -> str:
         """The name, with a number if something is called so."""
-        number, found = 1, name
-        while found in self.tensors:
-            number += 1
-            found = f"{name}_{number}"
-        return found
+        return unused(name, self.tensors)
 
     def with_nodes(self, nodes: Iterable[Node]) -> Sketch:
         """The sketch with other nodes; tensors that nobody writes or reads any more are gone, inputs stay."""

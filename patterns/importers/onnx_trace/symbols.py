@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 
 from patterns.arithmetic import FUNCTIONS
 from patterns.errors import UnknownName, UserError
@@ -42,6 +42,15 @@ def word(text: str) -> str:
         if found in FUNCTIONS or found in ("is", "in", "and", "or", "not", "if", "else")
         else found[:80]
     )
+
+
+def unused(name: str, taken: Container[str], between: str = "_") -> str:
+    """The name, with a number if it is taken."""
+    number, found = 1, name
+    while found in taken:
+        number += 1
+        found = f"{name}{between}{number}"
+    return found
 
 
 def symbol(name: str) -> str:
