@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from patterns.errors import SpecError
+from patterns.read import parse_graph
 from tests.kinds.graphs import graph
 
 MADE = [
@@ -147,6 +148,26 @@ DECLARED_WRONG = [
     ("{dims: [m], dtype: bf16, role: output}", "{kind: reduce, fn: argmax, reads: [x], over: [k]}", "gives int32"),
     ("{dims: [k, m], dtype: fp32, role: output}", "{kind: buffer, fn: permute, reads: [x]}", "moved as they are"),
 ]
+
+
+def test_the_node_that_makes_a_result_is_told_with_both_shapes_and_not_its_reader() -> None:
+    """[3, 4] times [4, 4] is declared as [3, 3]: dim 1 is wrong, by the rule of products."""
+    with pytest.raises(SpecError) as told:
+        parse_graph("""name: declared
+extents: {m: 3, k: 4, n: 4, other: 3}
+tensors:
+  a: {dims: [m, k], dtype: bf16, role: input}
+  b: {dims: [k, n], dtype: bf16, role: input}
+  p: {dims: [m, other], dtype: bf16, role: intermediate}
+nodes:
+  p: {kind: mm, reads: [a, b]}
+  q: {kind: map, fn: exp, reads: [p]}
+""")
+    (mistake,) = told.value.mistakes
+    assert str(mistake) == (
+        "graph.yaml:8:3: nodes.p: p is declared with dims [m, other], and a [m, k] and b [k, n] summed over [k] give: "
+        "[m, n] (they differ at position 1)"
+    )
 
 
 @pytest.mark.parametrize(("declared", "node", "message"), DECLARED_WRONG)
