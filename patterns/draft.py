@@ -175,6 +175,7 @@ class Draft:
         """The draft without a declared tensor."""
 
         def change(data: Data) -> None:
+            assert name in _declared(data), f"the graph declares no tensor {name}"
             for owner in (data, *data["blocks"].values()):
                 owner.get("tensors", {}).pop(name, None)
 
@@ -225,6 +226,8 @@ def _nodes(data: Data) -> Data:
 
 def _put(data: Data, gone: tuple[str, ...], made: Data) -> None:
     """Puts nodes in the place of the first of those that go."""
+    missing = [name for name in gone if name not in _nodes(data)]
+    assert not missing, f"the graph has no nodes {missing}"
     for block in data["blocks"].values():
         if gone[0] in block["nodes"]:
             put: Data = {}

@@ -29,7 +29,7 @@ from patterns.kind import kind_named
 from rdu_model.draft import Arguments, Wanted
 from rdu_model.due import name_of, names_of, new_dims, text, truth, whole
 from rdu_model.pipe import ITERATION, SOCKETS, Load, Metapipe, Reorder, Store
-from rdu_model.rows import Rows
+from rdu_model.rows import RowWords
 from rdu_model.writing import OpenPipe, Region, Tile, Writing
 
 
@@ -38,7 +38,7 @@ def steps_of(extent: int, tile: int) -> int:
     return -(-whole("steps_of: extent", extent) // whole("steps_of: tile", tile))
 
 
-class Metapipeline(Rows):
+class Metapipeline(RowWords):
     """Writes one Metapipe; `build` gives it as frozen data."""
 
     def __init__(self, name: str) -> None:

@@ -14,7 +14,7 @@ from rdu_model.writing import Region, Tile, Writing
 Change = Literal["set", "add", "max"]
 
 
-class Rows:
+class RowWords:
     """The words of Metapipeline that look up rows, or write them or whole states."""
 
     def __init__(self, at: Writing) -> None:

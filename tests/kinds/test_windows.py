@@ -14,6 +14,7 @@ from patterns.errors import SpecError
 from patterns.evaluate import evaluate, random_arrays
 from patterns.graph import Graph
 from patterns.kind import kind_of
+from patterns.move import moves
 from patterns.read import parse_graph
 from patterns.write import write_graph
 
@@ -204,3 +205,11 @@ def test_what_fills_a_pad_is_a_number_or_the_lowest() -> None:
             "x.yaml",
         )
     assert len(told.value.mistakes) == 1
+
+
+def test_a_field_means_the_same_in_every_access_pattern() -> None:
+    """A buffer is read by one model: a field of two types would have that of the last file."""
+    types: dict[str, Any] = {}
+    for move in moves().values():
+        for name, kind in move.TAKES.items():
+            assert types.setdefault(name, kind) == kind, name
