@@ -209,7 +209,7 @@ def test_what_fills_a_pad_is_a_number_or_the_lowest() -> None:
 
 def test_a_field_means_the_same_in_every_access_pattern() -> None:
     """A buffer is read by one model: a field of two types would have that of the last file."""
-    types: dict[str, Any] = {}
+    types: dict[str, object] = {}
     for move in moves().values():
         for name, kind in move.TAKES.items():
             assert types.setdefault(name, kind) == kind, name
