@@ -5,12 +5,17 @@ from __future__ import annotations
 import doctest
 import re
 import shlex
+from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from click.testing import CliRunner
 
 from experiments.cli import cli
+
+if TYPE_CHECKING:
+    from experiments.compare import Comparison
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
@@ -84,13 +89,20 @@ def test_the_two_commands_are_the_ones_that_the_checks_run() -> None:
     assert "readme_command 'pytest'" in run
 
 
-@pytest.mark.parametrize("kind", PICTURES)
-def test_the_pictures_in_docs_show_what_the_code_computes(kind: str, pytestconfig: pytest.Config) -> None:
+@cache
+def shown_comparison() -> Comparison:
+    """What the pictures are of."""
     from experiments.compare import compare
-    from experiments.picture import drawn
     from experiments.request import Request
 
-    files = drawn(compare(Request("llama-3.1-8b")), [kind])
+    return compare(Request("llama-3.1-8b"))
+
+
+@pytest.mark.parametrize("kind", PICTURES)
+def test_the_pictures_in_docs_show_what_the_code_computes(kind: str, pytestconfig: pytest.Config) -> None:
+    from experiments.picture import drawn
+
+    files = drawn(shown_comparison(), [kind])
     docs = ROOT / "docs"
     if pytestconfig.getoption("--update-golden"):
         docs.mkdir(exist_ok=True)

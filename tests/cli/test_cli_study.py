@@ -38,14 +38,18 @@ FEW: Mapping[str, Mapping[str, Any]] = {
         "EXPERT": TINY,
         "PROMPT": 64,
         "SYSTEMS": tuple(
-            replace(one, model=TINY if one.model == model_switching.EXPERT else one.model)
+            replace(
+                one,
+                model=TINY if one.model == model_switching.EXPERT else one.model,
+                mode="fused" if one.mode == "looped" else one.mode,
+            )
             for one in model_switching.SYSTEMS
         ),
     },
     "conflicting_figures": {
         "MODEL": TINY,
         "CONTEXT": 256,
-        "alternatives": lambda: list(ALTERNATIVES())[:3],
+        "alternatives": lambda: list(ALTERNATIVES())[:2],
     },
     "fp8_attention_error": {"HEADS": 1, "TOKENS": 64, "HEAD_DIM": 16, "BLOCK": 16},
     "off_chip_bytes": {"WORKLOADS": (("softmax", "decode", None), (TINY, "decode", 256), (TINY, "prefill", 256))},

@@ -35,7 +35,7 @@ def assert_equal(plan: Plan, seed: int) -> None:
         np.testing.assert_allclose(got["y"], expected["y"], rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("name", [*HOPPER, "attention_tmem"])
 def test_tiles_of_every_schedule_compute_the_graph(name: str, seed: int) -> None:
     random = Random(f"{name} {seed}")

@@ -59,8 +59,10 @@ def assert_equal(plan: Plan, seed: int = 1) -> None:
 @pytest.mark.parametrize("policy", policy_names())
 @pytest.mark.parametrize("name", SMALL)
 def test_plans_compute_their_graphs(name: str, policy: str) -> None:
+    """On every third machine, so that graphs and policies take turns on all."""
     graph = graph_of(name, SMALL[name])
-    for machine in machine_names():
+    first = (list(SMALL).index(name) + policy_names().index(policy)) % 3
+    for machine in machine_names()[first::3]:
         assert_equal(lower(graph, load_machine(machine), policy=policy))
 
 

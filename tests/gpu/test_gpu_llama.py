@@ -17,6 +17,7 @@ from patterns.summarize import summarize
 H100 = load_machine("h100_sxm")
 
 
+@cache
 def plan_of(policy: str, launch: str = "graph", batch: int = 1) -> Plan:
     return lower(workload("llama-3.1-8b", batch=batch, context=2048), H100, policy=policy, launch=launch)
 
@@ -168,8 +169,9 @@ nodes:
 
 def test_lowering_and_simulating_all_policies_is_quick() -> None:
     graph = workload("llama-3.1-8b", context=2048)
-    took = []
-    for _ in range(3):
+    took: list[float] = []
+    # Again only if other work on the machine seems to have slowed it down.
+    while len(took) < 3 and min(took, default=2) >= 2:
         start = process_time()
         for policy in policy_names():
             run_plan(lower(graph, H100, policy=policy))

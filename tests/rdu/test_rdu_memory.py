@@ -32,7 +32,7 @@ def test_more_hbm_moves_less_through_ddr(mode: str) -> None:
     """Down to what both memories do together, time falls, too: weights in DDR stream beside those in HBM."""
     graph = workload("llama-3.1-8b", overrides={"layers": 4})
     before, slower = None, None
-    for gib in (1, 3, 5, 6):
+    for gib in (1, 3, 6):
         machine = load_machine("sn40l", {"hbm_bytes": f"{gib} GiB"})
         plan = lower(graph, machine, mode=mode)
         report, through = report_of(plan), moved(plan)

@@ -37,7 +37,7 @@ def test_a_metapipe_makes_of_numbers_what_its_graph_says(seed: int) -> None:
     assert all(np.array_equal(lowered[name], found[name]) for name in found)
 
 
-@settings(max_examples=25)
+@settings(max_examples=14)
 @given(SEEDS)
 def test_a_simulation_is_exact_repeatable_and_within_its_bounds(seed: int) -> None:
     metapipe, _ = random_metapipe(Random(seed))
