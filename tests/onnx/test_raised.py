@@ -10,7 +10,7 @@ import numpy as np
 import onnx
 import pytest
 
-from tests.onnx.models import compared, floats, model, node, weight
+from tests.onnx.models import compared, floats, imported, model, node, weight
 
 ROOT = np.float32(2**0.5)
 
@@ -56,6 +56,24 @@ def test_a_curve_is_known_by_its_values(name: str, tmp_path: Path) -> None:
 def test_what_is_only_nearly_a_curve_stays_as_it_is(tmp_path: Path) -> None:
     nodes = [node("Mul", "x k", "a"), node("Sigmoid", "a", "b"), node("Mul", "b x", "y")]
     assert kinds(chain(nodes, SCALARS, 2, 5), tmp_path, 2, 5) == {"scale": 1, "sigmoid": 1, "mul": 1}
+
+
+def test_a_curve_that_is_cut_off_far_out_stays_as_it_is(tmp_path: Path) -> None:
+    made = chain([node("Clip", "x least most", "y")], {"least": np.float32(0), "most": np.float32(20)}, 2, 5)
+    found = compared(tmp_path, made, {"x": 100 * floats(2, 5)})
+    assert found.error < 2e-6
+    assert [item.fn for _, item in found.graph.nodes()] == ["relu", "at_most"]
+
+
+@pytest.mark.parametrize(("instead", "left"), [(0.0, ["sqrt", "neg"]), (5.0, ["sqrt", "is_nan", "where", "neg"])])
+def test_a_guard_against_what_is_no_number_goes_only_where_zero_is_put(
+    instead: float, left: list[str], tmp_path: Path
+) -> None:
+    nodes = [
+        node("Sqrt", "x", "s"), node("IsNaN", "s", "n"), node("Where", "n instead s", "w"), node("Neg", "w", "y"),
+    ]  # fmt: skip
+    made = chain(nodes, {"instead": np.float32(instead)}, 2, 5)
+    assert [item.fn for _, item in imported(tmp_path, made).graph.nodes()] == left
 
 
 def test_a_layer_norm_in_its_parts(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ def raised(sketch: Sketch) -> Sketch:
     makers = {node.writes: node for node in sketch.nodes}
     for node in sketch.nodes:
         node = replace(node, reads=tuple(names.get(name, name) for name in node.reads))
-        source = _same(node, makers)
+        source = _same(node, makers, sketch)
         if source is not None and sketch.tensors[node.writes].role == "intermediate":
             names[node.writes] = names.get(source, source)
         else:
@@ -25,7 +25,7 @@ def raised(sketch: Sketch) -> Sketch:
     return _needed(sketch.with_nodes(kept))
 
 
-def _same(node: Node, makers: dict[str, Node]) -> str | None:
+def _same(node: Node, makers: dict[str, Node], sketch: Sketch) -> str | None:
     """The tensor that a node only copies."""
     if node.kind == "map" and (node.fn == "copy" or (node.fn == "scale" and node.arguments == (("by", 1.0),))):
         return node.reads[0]
@@ -34,9 +34,15 @@ def _same(node: Node, makers: dict[str, Node]) -> str | None:
     if (node.kind, node.fn) == ("zip", "where"):
         # Whoever masks a whole row gets zeros here without asking for them.
         test = makers.get(node.reads[0])
-        if test is not None and (test.kind, test.fn, test.reads) == ("map", "is_nan", node.reads[2:]):
+        guards = test is not None and (test.kind, test.fn, test.reads) == ("map", "is_nan", node.reads[2:])
+        if guards and _is_zero(sketch, node.reads[1]):
             return node.reads[2]
     return None
+
+
+def _is_zero(sketch: Sketch, name: str) -> bool:
+    constant = sketch.constants.get(name)
+    return constant is not None and not constant.load().any()
 
 
 def _needed(sketch: Sketch) -> Sketch:

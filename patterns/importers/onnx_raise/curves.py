@@ -29,10 +29,12 @@ def raised(sketch: Sketch) -> Sketch:
 
 
 @cache
-def _points() -> NDArray[Any]:
+def _points(numbers: tuple[float, ...]) -> NDArray[Any]:
+    """Where curves are compared: densely where they bend, far out, and beyond numbers where they may be cut off."""
     import numpy
 
-    return numpy.linspace(-9, 9, 145)
+    far = numpy.array([*(2.0**power for power in range(4, 10)), *(abs(number) + 1 for number in numbers)])
+    return numpy.concatenate([numpy.linspace(-9, 9, 145), far, -far])
 
 
 def _match(view: View, node: Node) -> Change | None:
@@ -48,14 +50,18 @@ def _match(view: View, node: Node) -> Change | None:
 
 
 def _curve(view: View, node: Node) -> Change | None:
+    import numpy
+
     found = _source(view, node)
     if found is None:
         return None
     source, inside = found
     if len(inside) < 2 and not (node.kind == "zip" and node.fn == "mul"):
         return None
-    values = _value(view, node, source)
-    name = next((curve for curve in _CURVES if _alike(FUNCTIONS["map"][curve](_points()), values)), None)
+    points = _points(tuple(sorted({float(item.argument("by", 0.0)) for item in inside})))
+    values = _value(view, node, source, points)
+    with numpy.errstate(all="ignore"):
+        name = next((curve for curve in _CURVES if _alike(FUNCTIONS["map"][curve](points), values)), None)
     if name is None:
         return None
     made = Node(node.name, "map", name, (source,), node.writes)
@@ -90,12 +96,12 @@ def _within(view: View, name: str, names: set[str]) -> bool:
     return all(reader.name in names for reader in view.readers[name])
 
 
-def _value(view: View, node: Node, source: str) -> NDArray[Any]:
+def _value(view: View, node: Node, source: str, points: NDArray[Any]) -> NDArray[Any]:
     import numpy
 
     def of(name: str) -> NDArray[Any]:
         if name == source:
-            return _points()
+            return points
         maker = view.makers[name]
         result: NDArray[Any] = FUNCTIONS[maker.kind][maker.fn](*map(of, maker.reads), **dict(maker.arguments))
         return result
