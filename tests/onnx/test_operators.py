@@ -229,6 +229,13 @@ def test_a_picture_that_is_enlarged_and_convolved(tmp_path: Path) -> None:
     assert compared(tmp_path, made, {"x": floats(1, 4, 5, 3)}).error < CLOSE
 
 
+@pytest.mark.parametrize("attributes", [{}, {"exclusive": 1, "reverse": 1}])
+def test_sums_of_all_elements_so_far(attributes: dict[str, int], tmp_path: Path) -> None:
+    nodes = [node("CumSum", "x axis", "s", **attributes), node("Mul", "s s", "y")]
+    made = model(nodes, {"x": [2, 3, 4]}, {"y": None}, {"axis": np.array(1)})  # type: ignore[dict-item]
+    assert compared(tmp_path, made, {"x": floats(2, 3, 4)}).error < CLOSE
+
+
 def test_the_greatest_elements(tmp_path: Path) -> None:
     outputs: Any = {"v": None, "i": None}
     made = model([node("TopK", "x k", "v i", axis=1)], {"x": [2, 5, 3]}, outputs, {"k": np.array([2])}, integers=["i"])
