@@ -8,6 +8,7 @@ from dataclasses import replace
 from patterns.errors import did_you_mean
 from patterns.graph import Argument, Node, Tensor
 from patterns.kind import WrongShape
+from patterns.plural import number_of
 
 WRITABLE = ("output", "intermediate")
 
@@ -64,7 +65,8 @@ def _difference(declared: Tensor, dims: tuple[str, ...], rule: str) -> str:
 def need_reads(node: Node, count: int, what: str) -> None:
     """Raises WrongShape unless the node reads `count` tensors; `what` says which."""
     if len(node.reads) != count:
-        raise WrongShape(f"reads {len(node.reads)} tensors where {count} are due: {what}")
+        due = f"{count} {'is' if count == 1 else 'are'} due"
+        raise WrongShape(f"reads {number_of(len(node.reads), 'tensor')} where {due}: {what}")
 
 
 def need_dim(tensor: Tensor, dim: str, what: str) -> None:

@@ -79,6 +79,8 @@ def _due(what: str, hint: str = "") -> Say:
 def _text_due(detail: ErrorDetails, instead: str, _context: Mapping[str, Any]) -> str:
     given = detail["input"]
     hint = "; quote it if it is meant as text" if isinstance(given, int | float) else ""
+    if "dims" in detail["loc"] and isinstance(given, int | float):
+        hint = "; dims have names, and extents say how large they are"
     if isinstance(given, list) and given and all(isinstance(name, str) for name in given):
         hint = f"; write the names one after another: {' '.join(given)[:60]}"
     return f"text is due, found {instead}{hint}"

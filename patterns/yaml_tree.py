@@ -191,7 +191,8 @@ class _Reader:
 
     def filled(self, tree: Tree) -> Tree:
         if tree.value is None:
-            self.note(tree.mark, "empty; give it a value or leave it out")
+            hint = "a space after its colon" if ":" in str(self.path[-1]) else "a value or leave it out"
+            self.note(tree.mark, f"empty; give it {hint}")
         return tree
 
     def with_merged(self, own: Mapped, merged: list[tuple[Mark, Tree]]) -> Mapped:
@@ -246,7 +247,8 @@ def _error_message(error: Exception) -> str:
         return "not YAML: this character cannot start a value; indent with spaces (no tabs), quote special characters"
     context, start = getattr(error, "context", None), getattr(error, "context_mark", None)
     begun = f" (begun on line {start.line + 1})" if start else ""
-    return f"not YAML: {problem}{f' {context}{begun}' if context else ''}"
+    hint = "; are these lines indented alike?" if "block mapping" in (context or "") else ""
+    return f"not YAML: {problem}{f' {context}{begun}' if context else ''}{hint}"
 
 
 def read_tree(text: str, file: str) -> tuple[Tree, tuple[Mistake, ...]]:

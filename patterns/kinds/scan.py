@@ -22,6 +22,7 @@ from patterns.dtypes import result_dtype, summed_dtype
 from patterns.errors import did_you_mean
 from patterns.graph import Graph, Node, Tensor
 from patterns.kind import Demand, Operand, Trait, WrongShape
+from patterns.plural import number_of
 from patterns.shape import listed, written
 from patterns.spec import NodeSpec
 
@@ -69,7 +70,7 @@ def infer(node: Node, operands: Sequence[Tensor], declared: Tensor | None, sizes
     taken = RECURRENCES[node.fn].operands
     if len(operands) not in (taken, taken + 1):
         what = "a and b of y = a y + b" if taken == 2 else "what it goes through"
-        raise WrongShape(f"reads {len(operands)} tensors; a scan with fn {node.fn} reads {what}, and a state before it")
+        raise WrongShape(f"reads {number_of(len(operands), 'tensor')}; a scan with fn {node.fn} reads {what}, and a state before it")
     axes = union(*(tensor.dims for tensor in operands[:taken]))
     if node.along not in axes:
         shapes = " and ".join(f"{tensor.name} {listed(tensor.dims)}" for tensor in operands[:taken])

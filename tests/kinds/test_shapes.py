@@ -85,13 +85,13 @@ def test_a_scatter_into_a_state_shares_its_storage_and_one_into_a_result_does_no
 
 
 REFUSED = [
-    ("{kind: map, fn: exp, reads: [x, x]}", "reads 2 tensors where 1 are due"),
+    ("{kind: map, fn: exp, reads: [x, x]}", "reads 2 tensors where 1 is due"),
     ("{kind: map, fn: exp, reads: [x], by: 2.0}", "fn exp takes no 'by'; it takes no arguments"),
     ("{kind: map, fn: cast, reads: [x], dtype: bf17}", "unknown dtype 'bf17'"),
     ("{kind: map, fn: exq, reads: [x]}", "unknown map function 'exq'"),
     ("{kind: map, fn: scale, reads: [x], inverse_root: q}", "inverse_root: unknown name 'q'"),
     ("{kind: zip, fn: add, reads: [x, y]}", "no operand has all of \\[m, k, n\\]"),
-    ("{kind: zip, fn: add, reads: [x]}", "reads 1 tensors where 2 are due"),
+    ("{kind: zip, fn: add, reads: [x]}", "reads 1 tensor where 2 are due"),
     ("{kind: zip, fn: ad, reads: [x, x]}", "unknown zip function 'ad'"),
     ("{kind: zip, fn: causal, reads: [x, x, row], window: 3}", "fn causal takes no 'window'; it takes no arguments"),
     ("{kind: zip, fn: sliding_window, reads: [x, x, row]}", "fn sliding_window needs 'window'"),
