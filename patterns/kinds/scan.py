@@ -70,7 +70,8 @@ def infer(node: Node, operands: Sequence[Tensor], declared: Tensor | None, sizes
     taken = RECURRENCES[node.fn].operands
     if len(operands) not in (taken, taken + 1):
         what = "a and b of y = a y + b" if taken == 2 else "what it goes through"
-        raise WrongShape(f"reads {number_of(len(operands), 'tensor')}; a scan with fn {node.fn} reads {what}, and a state before it")
+        found = number_of(len(operands), "tensor")
+        raise WrongShape(f"reads {found}; a scan with fn {node.fn} reads {what}, and a state before it")
     axes = union(*(tensor.dims for tensor in operands[:taken]))
     if node.along not in axes:
         shapes = " and ".join(f"{tensor.name} {listed(tensor.dims)}" for tensor in operands[:taken])
