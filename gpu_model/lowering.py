@@ -17,6 +17,7 @@ from gpu_model.legal import Group
 from gpu_model.machine import Machine
 from gpu_model.megakernel.tasks import page_misfit
 from gpu_model.megakernel.together import Part, one_call
+from gpu_model.nodes import joined
 from gpu_model.operand_types import converted
 from gpu_model.options import options_of
 from gpu_model.policy import Policy, kernels, policy_named, together
@@ -44,7 +45,7 @@ def lower(
     schedule is for kernels that it serves, options for these or for all. Raises UnknownName, UserError, DoesNotFit.
     """
     # 1. Names and options first: a mistake in them is told before any work.
-    check_applies(graph, schedule, machine)
+    check_applies(graph, schedule, machine := joined(machine, members))
     how, way = policy_named(policy), launch_named(launch, machine)
     ask = _ask(machine, schedule, way, kept := kept_of(graph, options_of(options or {}), machine))
     # 2. The graph must fit the memory, and should be of types that the machine multiplies.

@@ -49,7 +49,8 @@ class Machine:
     Other GPUs. network_efficiency: share of network_bytes_per_s (one direction) that long streams get.
     network_latency_ps: from a store on one GPU to its sight on another; network_peer_ps: for each further GPU
     whose flag is waited for. network_barrier_ps: all GPUs meeting. multimem_fill_ps: filling and draining a
-    pipeline of sums that the switch adds up.
+    pipeline of sums that the switch adds up. node_gpus: that have such links to each other (0: all); node_network_*:
+    the same of links to GPUs of other nodes.
 
     Clocks. clock_hz: the one that the datasheet's matrix peaks are of. boost_clock_hz: the one that kernels run at
     while power allows; 0 where that is clock_hz. clock_droop_share: of it, what a kernel loses to the limit of power
@@ -144,6 +145,10 @@ class Machine:
     network_peer_ps: int = 0
     network_barrier_ps: int = 0
     multimem_fill_ps: int = 0
+    node_gpus: int = field(default=0, metadata={"zero": True})
+    node_network_bytes_per_s: int = field(default=0, metadata={"zero": True})
+    node_network_efficiency: float = 1.0
+    node_network_latency_ps: int = 0
 
     # Limits.
     fit: Literal["refuse", "warn"]

@@ -68,6 +68,8 @@ def impossible(machine: Machine) -> Iterator[tuple[str, str]]:
         yield "threads_per_cta", f"kernels have whole warpgroups of {WARPGROUP} threads"
     if machine.clock_droop_share >= 1:
         yield "clock_droop_share", "the share of a clock that is lost is below 1"
+    if machine.node_gpus and not machine.node_network_bytes_per_s:
+        yield "node_gpus", "a node ends there, and node_network_bytes_per_s does not say what goes on to others"
     yield from _clocks(machine)
 
 

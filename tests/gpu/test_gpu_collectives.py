@@ -8,6 +8,7 @@ from math import ceil
 import pytest
 
 from gpu_model import load_machine, lower
+from gpu_model.machine import Machine
 from patterns.errors import UserError
 from patterns.pipeline.simulate import simulate
 from patterns.plan import Plan
@@ -76,23 +77,47 @@ def test_what_is_predicted_is_what_is_simulated(way: str, elements: int) -> None
     assert chosen.predicted_cycles == pytest.approx(cycles, rel=0.03)
 
 
+# 450 GB/s in a direction and 1 us to a neighbour; all else is free.
+LINKS = replace(
+    load_machine("unit"),
+    sm_count=1,
+    network_bytes_per_s=450 * 10**9,
+    network_latency_ps=10**6,
+    load_bytes_per_cycle=10**6,
+    store_bytes_per_cycle=10**6,
+    l2_bytes_per_cycle=10**6,
+    hbm_bytes_per_s=10**18,
+    features=(),
+)
+
+
+def ring_us(members: int, machine: Machine) -> float:
+    """16 MiB."""
+    plan = lower(summed(2**23, members).graph, machine, members=members, schedule="ring")
+    return run_plan(plan, spans=False).calls[0].duration_ps / 1e6
+
+
 def test_a_ring_is_bytes_over_the_link_and_a_latency_a_round() -> None:
-    # 16 MiB at 450 GB/s and 1 us: 65.245 + 14 us for 8 GPUs, 62.138 + 10 us for 6.
-    machine = replace(
-        load_machine("unit"),
-        sm_count=1,
-        network_bytes_per_s=450 * 10**9,
-        network_latency_ps=10**6,
-        load_bytes_per_cycle=10**6,
-        store_bytes_per_cycle=10**6,
-        l2_bytes_per_cycle=10**6,
-        hbm_bytes_per_s=10**18,
-        features=(),
-    )
+    # 65.245 + 14 us for 8 GPUs, 62.138 + 10 us for 6.
     for members, expected_us in ((8, 79.245), (6, 72.138)):
-        graph = summed(2**23, members).graph
-        plan = lower(graph, machine, members=members, schedule="ring")
-        assert run_plan(plan).calls[0].duration_ps / 1e6 == pytest.approx(expected_us, rel=0.015)
+        assert ring_us(members, LINKS) == pytest.approx(expected_us, rel=0.015)
+
+
+def test_a_ring_over_nodes_is_as_slow_as_its_slowest_link() -> None:
+    nodes = replace(LINKS, node_gpus=4, node_network_bytes_per_s=50 * 10**9, node_network_latency_ps=0)
+    # 2 x 7/8 of 16 MiB over the 50 GB/s between nodes of 4; within a node 2 x 3/4 over 450 GB/s and 6 us.
+    assert ring_us(8, nodes) == pytest.approx(587.2, rel=0.015)
+    assert ring_us(4, nodes) == pytest.approx(55.924 + 6, rel=0.015)
+
+
+def test_no_switch_adds_up_what_other_nodes_have() -> None:
+    eight, sixteen = (summed(2**24, members) for members in (8, 16))
+    assert [plan.calls[0].schedule.split()[0] for plan in (eight, sixteen)] == ["in_switch", "two_shot"]
+    # Two 15/16 of 32 MiB over 50 GB/s.
+    assert kernel_us(sixteen) > 1258
+    assert dict(sixteen.rates.peak)["network_bytes"] == 50e9
+    with pytest.raises(UserError, match=r"node_gpus: a node ends there, and node_network_bytes_per_s does not say"):
+        load_machine("lecture_sm", {"node_gpus": "4"})
 
 
 def test_the_way_follows_from_the_size() -> None:
