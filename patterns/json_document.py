@@ -15,12 +15,12 @@ def read_json(text: str, file: str) -> Document:
     """A JSON text as a document, with the places of its values. Raises SpecError."""
     try:
         # What is no number (NaN, a million digits) stays text, so that it is told where a number is due.
-        data = json.loads(text, object_pairs_hook=_unrepeated, parse_constant=str, parse_int=_whole_number)
+        data = json.loads(text, object_pairs_hook=unrepeated, parse_constant=str, parse_int=_whole_number)
     except json.JSONDecodeError as error:
         raise SpecError([Mistake(file, error.lineno, error.colno, "", f"not JSON: {error.msg}")]) from None
     except RecursionError:
         raise SpecError([Mistake(file, 1, 1, "", "nested too deep to be read")]) from None
-    except _Repeated as error:
+    except Repeated as error:
         raise SpecError(_repetitions(text, file, str(error))) from None
     try:
         places = load_text(text, file)
@@ -30,15 +30,16 @@ def read_json(text: str, file: str) -> Document:
     return Document(file, data, places.where, places.keys)
 
 
-class _Repeated(Exception):
-    """A key that an object has twice."""
+class Repeated(Exception):
+    """A key that an object has twice: its text is the key."""
 
 
-def _unrepeated(pairs: list[tuple[str, object]]) -> dict[str, object]:
+def unrepeated(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """An object of JSON. Raises Repeated."""
     made = dict(pairs)
     if len(made) < len(pairs):
         names = [key for key, _ in pairs]
-        raise _Repeated(next(key for key in names if names.count(key) > 1))
+        raise Repeated(next(key for key in names if names.count(key) > 1))
     return made
 
 

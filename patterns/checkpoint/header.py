@@ -16,6 +16,7 @@ from typing import Any
 
 from patterns.dtypes import BYTE_BITS
 from patterns.errors import Mistake, SpecError, UserError
+from patterns.json_document import Repeated, unrepeated
 
 LENGTH_BYTES = 8
 # The format's own limit.
@@ -119,13 +120,15 @@ class _Wrong(Exception):
 
 def _entries(path: Path, text: bytes) -> dict[str, Any]:
     try:
-        data = json.loads(text.decode("utf-8"), object_pairs_hook=_once, parse_int=_number)
+        data = json.loads(text.decode("utf-8"), object_pairs_hook=unrepeated, parse_int=_number)
     except UnicodeDecodeError:
         wrong = "its header is not UTF-8 text"
     except json.JSONDecodeError as error:
         wrong = f"its header is not JSON: {error.msg} at byte {error.pos:,}"
     except RecursionError:
         wrong = "its header is nested too deep"
+    except Repeated as error:
+        wrong = f"its header has {str(error)!r} twice"
     except _Wrong as error:
         wrong = str(error)
     else:
@@ -133,14 +136,6 @@ def _entries(path: Path, text: bytes) -> dict[str, Any]:
             return data
         wrong = "its header is not a JSON object"
     raise SpecError([at(str(path), "", wrong)])
-
-
-def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    made = dict(pairs)
-    if len(made) < len(pairs):
-        names = [key for key, _ in pairs]
-        raise _Wrong(f"its header has {next(key for key in names if names.count(key) > 1)!r} twice")
-    return made
 
 
 def _number(digits: str) -> int:

@@ -9,6 +9,7 @@ from typing import Any
 
 from patterns.checkpoint.header import StoredTensor, at, read_header, refuse
 from patterns.errors import Mistake, SpecError, UserError
+from patterns.json_document import Repeated, unrepeated
 
 INDEX_END = ".safetensors.index.json"
 # The index of the largest models has a hundred thousand tensors.
@@ -58,9 +59,11 @@ def _weight_map(path: Path) -> dict[str, str]:
         with path.open("rb") as stream:
             text = stream.read(MOST_INDEX_BYTES + 1)
         if len(text) <= MOST_INDEX_BYTES:
-            data = json.loads(text.decode("utf-8-sig"))
+            data = json.loads(text.decode("utf-8-sig"), object_pairs_hook=unrepeated)
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror or error}") from None
+    except Repeated as error:
+        wrong += f": {str(error)!r} is there twice"
     except (UnicodeDecodeError, json.JSONDecodeError, RecursionError, ValueError) as error:
         wrong += f": {error}"
     found = data.get("weight_map") if isinstance(data, dict) else None

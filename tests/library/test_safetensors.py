@@ -241,3 +241,10 @@ def test_any_change_of_a_byte_is_read_or_refused(tmp_path_factory: pytest.TempPa
     file.write_bytes(made[: data.draw(st.integers(0, len(made)))])
     with suppress(UserError):
         assert all(tensor.begin <= tensor.end for tensor in read_header(file))
+
+
+def test_a_tensor_that_an_index_names_twice_is_told(tmp_path: Path) -> None:
+    index = tmp_path / "model.safetensors.index.json"
+    index.write_text('{"weight_map": {"a": "one.safetensors", "a": "other.safetensors"}}')
+    with pytest.raises(SpecError, match="'a' is there twice"):
+        workload(str(index))
