@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gpu_model import load_machine, lower, stored
+from gpu_model import load_machine, lower, rounded_results
 from patterns.execute import execute
 from patterns.library import workload
 from patterns.plan import Plan, Tile, Tiling
@@ -36,7 +36,7 @@ def plan(tiling: Tiling) -> Plan:
     ],
 )
 def test_partial_sums_are_kept_in_fp32(tiling: Tiling) -> None:
-    found = execute(plan(tiling), ARRAYS, rounding=stored)
+    found = execute(plan(tiling), ARRAYS, rounding=rounded_results)
     assert float(next(iter(found.values())).item()) == 1.0
 
 
@@ -46,7 +46,7 @@ def test_partial_sums_in_the_type_of_the_result_would_lose_it(monkeypatch: pytes
     monkeypatch.setattr(
         "patterns.kinds.mm.part", lambda node, operands, dims, first: (rounded(_product(operands), "bf16"),)
     )
-    found = execute(plan(Tiling((Tile("k", 2),))), ARRAYS, rounding=stored)
+    found = execute(plan(Tiling((Tile("k", 2),))), ARRAYS, rounding=rounded_results)
     assert float(next(iter(found.values())).item()) == 0.0
 
 
