@@ -12,8 +12,8 @@ METHODS = ("awq", "gptq")
 def _known(method: str) -> str:
     if method not in METHODS:
         raise ValueError(
-            f"method {method!r} is not supported here; supported: {', '.join(METHODS)}. Without quantization_config "
-            f"the model's weights are of its torch_dtype"
+            f"method {method!r} is not supported here; supported: {', '.join(METHODS)}. Leave quantization_config "
+            f"out to import the model with weights of its torch_dtype"
         )
     return method
 

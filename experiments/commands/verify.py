@@ -42,7 +42,9 @@ def command(ctx: click.Context, /, as_json: bool, members: int, schedules: tuple
     """Verify WORKLOAD: run it on numbers in every way that both machines map it, and compare with the reference.
 
     The plans are those of the real extents, with their calls, groups, tiles and splits; they are executed with small
-    extents, which takes seconds. Exit status 1 if a mapping's numbers are not those of the float64 reference.
+    extents. Most time goes into planning: seconds for an operator, a minute or two for a model in all schedules of the
+    GPU, a fraction of it with `--schedule auto`. Exit status 1 if a mapping's numbers are not those of the float64
+    reference.
     """
     result = run(request_of({**values, "gpus": members, "sockets": members}), schedules)
     print_verification(result, as_json)
