@@ -37,12 +37,12 @@ def checked(model: type[Model], document: Document) -> Model:
 
 
 def _mistakes(error: ValidationError, model: type[BaseModel], document: Document) -> Iterator[Mistake]:
-    counts = set()
+    counts: dict[Path, None] = {}
     for number, detail in enumerate(error.errors(include_url=False)):
         path, fields = _follow(model, detail["loc"])
         if path[-1:] in (("int",), ("str",)) and path not in document.where:
             # One of two forms that a value may have: told once, of both.
-            counts.add(path[:-1])
+            counts[path[:-1]] = None
         else:
             yield _mistake(detail, path, fields, document, suggest=number < _SUGGESTIONS)
     for path in counts:
