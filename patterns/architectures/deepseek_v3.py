@@ -121,6 +121,7 @@ def _dense(draft: Draft) -> Draft:
     """A layer with an MLP instead of experts."""
     names = list(draft.data["blocks"][BLOCK]["nodes"])
     made = draft.instead(names[names.index("router") : names.index("down_all") + 1], DENSE)
-    for name in _OF_EXPERTS:
+    # Only a balanced router has a bias.
+    for name in (name for name in _OF_EXPERTS if name in draft.data["blocks"][BLOCK]["tensors"]):
         made = made.without_tensor(name)
     return made.weights(BLOCK, **_OF_DENSE).reading({"down_all": "down"})
