@@ -58,7 +58,8 @@ def with_windows(draft: Draft, windows: Sequence[int], *, own_rotary: bool = Fal
         made = made.extents(window=window, **{SLOTS: "min(context, window + seq - 1)"})
         made = made.inputs("int32", places="batch seq", window_slots=SLOTS)
         if own_rotary:
-            made = made.inputs(WRITTEN_DTYPE, window_cos="batch seq head_dim", window_sin="batch seq head_dim")
+            turned = " ".join(made.data["tensors"]["cos"]["dims"])
+            made = made.inputs(WRITTEN_DTYPE, window_cos=turned, window_sin=turned)
     windowed = _windowed_turned if own_rotary else _windowed
     return with_layers(made, [windowed if window else _seeing_all for window in windows]).without_unread()
 

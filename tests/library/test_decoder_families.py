@@ -93,6 +93,12 @@ def test_rotary_positions_of_a_part_of_a_head() -> None:
     assert (made.shape("cos"), made.shape("q_rotary")) == ((1, 1, 12), (1, 1, 2, 2, 16))
 
 
+def test_layers_with_tables_of_their_own_turn_the_same_part_of_a_head() -> None:
+    made = tiny("Gemma3ForCausalLM", sliding_window=16, partial_rotary_factor=0.5)
+    tables = [made.tensor_named[name].dims for name in ("cos", "window_cos", "window_sin")]
+    assert tables == [("batch", "seq", "rotary")] * 3
+
+
 def test_attention_and_mlp_side_by_side() -> None:
     """Phi-2: one norm a layer, whose result both read, and 2,779,683,840 parameters."""
     shapes = {"hidden_size": 2560, "num_hidden_layers": 32, "intermediate_size": 10240, "vocab_size": 51200}
