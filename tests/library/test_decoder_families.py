@@ -94,7 +94,7 @@ def test_rotary_positions_of_a_part_of_a_head() -> None:
 
 
 def test_layers_with_tables_of_their_own_turn_the_same_part_of_a_head() -> None:
-    made = tiny("Gemma3ForCausalLM", sliding_window=16, partial_rotary_factor=0.5)
+    made = tiny("Gemma3ForCausalLM", num_hidden_layers=12, sliding_window=16, partial_rotary_factor=0.5)
     tables = [made.tensor_named[name].dims for name in ("cos", "window_cos", "window_sin")]
     assert tables == [("batch", "seq", "rotary")] * 3
 
