@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from rdu_model.homes import Memory
 
@@ -46,15 +47,15 @@ def time_of(parts: Sequence[Part], early_bytes: int, memory: Memory, repeated: b
 
 def _walk(parts: Sequence[Part], rate: float, latency_cycles: int, executions: int) -> float:
     """Cycles of the last of so many executions; 0: of one in which nothing comes early."""
-    running = [number for number, part in enumerate(parts) if part.ahead] if executions else []
-    there = [0.0] * len(parts)
+    streams = Streams(parts, executions)
+    there = streams.there
     begin = memory = took = 0.0
-    for _ in range(max(1, executions)):
+    for execution in range(max(1, executions)):
         ends: list[float] = []
         for number, part in enumerate(parts):
             start = max([ends[needed] for needed in part.needs], default=begin)
             if memory < start:
-                _fill(parts, there, running, number, executions > 1, (start - memory) * rate)
+                streams.fill(execution, number, (start - memory) * rate)
                 memory = start
             if part.first or part.moved:
                 missing = part.first - there[number]
@@ -70,19 +71,40 @@ def _walk(parts: Sequence[Part], rate: float, latency_cycles: int, executions: i
                 ends.append(start + part.cycles)
         end = max(ends, default=begin)
         if memory < end:
-            _fill(parts, there, running, 0, executions > 1, (end - memory) * rate)
+            streams.fill(execution, len(parts), (end - memory) * rate)
             memory = end
         begin, took = end, end - begin
     return took
 
 
-def _fill(
-    parts: Sequence[Part], there: list[float], running: list[int], number: int, repeated: bool, idle_bytes: float
-) -> None:
-    """Memory that rests brings what the next parts may hold; after the last comes the first again."""
-    for other in [n for n in running if n >= number] + [n for n in running if repeated and n < number]:
-        brought = min(idle_bytes, parts[other].ahead - there[other])
-        there[other] += brought
-        idle_bytes -= brought
-        if idle_bytes <= 0:
-            return
+class Streams:
+    """What the parts' streams hold, in `there`, while memory that rests brings what the next parts may hold.
+
+    Streams are counted through all executions, as they are needed: those before `front` are full, or have been read.
+    So each is filled once an execution, however often memory rests.
+    """
+
+    def __init__(self, parts: Sequence[Part], executions: int) -> None:
+        self.parts = parts
+        self.there = [0.0] * len(parts)
+        self.running = [number for number, part in enumerate(parts) if part.ahead] if executions else []
+        self.before = [0, *accumulate(bool(part.ahead and executions) for part in parts)]
+        self.repeated = executions > 1
+        self.front = 0
+
+    def fill(self, execution: int, number: int, idle_bytes: float) -> None:
+        """Memory brings so many bytes before part `number` begins; after the last part comes the first again."""
+        count = len(self.running)
+        first = execution * count + self.before[number]
+        last = first + count if self.repeated else count
+        self.front = max(self.front, first)
+        while idle_bytes > 0 and self.front < last:
+            other = self.running[self.front % count]
+            most = self.parts[other].ahead
+            missing = most - self.there[other]
+            if missing > idle_bytes:
+                self.there[other] += idle_bytes
+                return
+            self.there[other] = most
+            idle_bytes -= missing
+            self.front += 1

@@ -29,7 +29,7 @@ from rdu_model.wiring import wired
 # Of a loop so many executions say what all take: a little too much, because only the first has to fill the pipe.
 FEW = 2
 # A section of more stages and streams is not simulated, and none that handles so many tiles: half a second each is too
-# much for a search that goes through a hundred of them.
+# much for a search that goes through a hundred of them. A block of more nodes is cut in its own order only.
 MANY = 200
 MANY_TILES = 100_000
 # What fits one section is cut only where it moves more than so many times the bytes that it has to, and where cutting
@@ -122,7 +122,7 @@ def _once(piece: Piece, machine: Machine, call_cycles: int) -> Made:
         return _or_several(piece, machine, call_cycles, Part(whole, section_cycles(whole)))
     if len(piece.nodes) == 1:
         raise refuse(piece.graph, whole, f"alone in a section of {machine.name}")
-    parts = _cut(piece, machine, call_cycles)
+    parts = _cut(piece, machine, call_cycles, whole)
     return Made(parts, 1, lack=whole)
 
 
@@ -135,7 +135,7 @@ def _or_several(piece: Piece, machine: Machine, call_cycles: int, whole: Part) -
     if whole.cycles - least <= call_cycles or not _moves_again(piece, whole.section):
         return one
     try:
-        parts = _cut(piece, machine, call_cycles, several=True)
+        parts = _cut(piece, machine, call_cycles, whole.section, several=True)
     except DoesNotFit:
         # Alone a stage may be given so many units that something else runs out.
         return one
@@ -153,16 +153,24 @@ def _moves_again(piece: Piece, section: Section) -> bool:
     return counters.get("hbm_bytes", 0) + counters.get("ddr_bytes", 0) > AGAIN * needed
 
 
-def _cut(piece: Piece, machine: Machine, call_cycles: int, several: bool = False) -> tuple[Part, ...]:
-    """Sections of the cheapest way that was found. several: one section of all is left out."""
+def _cut(
+    piece: Piece, machine: Machine, call_cycles: int, whole: Section | Shortage, several: bool = False
+) -> tuple[Part, ...]:
+    """Sections of the cheapest way that was found. whole: all as one. several: one section of all is left out."""
     place = {node.name: at for at, node in enumerate(piece.nodes)}
     asked = ask_all(piece.graph, piece.nodes)
 
+    known: dict[tuple[Node, ...], Section | Shortage] = {piece.nodes: whole}
+
     def built(nodes: tuple[Node, ...]) -> Section | Shortage:
-        return build(replace(piece, nodes=tuple(sorted(nodes, key=lambda node: place[node.name]))), machine)
+        nodes = tuple(sorted(nodes, key=lambda node: place[node.name]))
+        if nodes not in known:
+            known[nodes] = build(replace(piece, nodes=nodes), machine)
+        return known[nodes]
 
     found = []
-    for line in lines(piece.graph, piece.nodes):
+    orders = lines(piece.graph, piece.nodes)
+    for line in orders if len(piece.nodes) <= MANY else orders[:1]:
         least = Least(piece.graph, machine, line.nodes, asked)
         try:
             limits = {0: len(piece.nodes)} if several else {}

@@ -6,7 +6,7 @@ looked up where their index is. What others read later is stored where its tiles
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -68,6 +68,11 @@ class Connection:
         read = {tensor for asked in self.nodes.values() for tensor in asked.node.reads}
         carried = self.block.carried if self.iterations > 1 else ()
         return {inside: result for inside, result in carried if result in made and inside in read}
+
+    @cached_property
+    def written(self) -> frozenset[str]:
+        """States that this section writes over."""
+        return written_states(self.graph, self.nodes.values())
 
     @cached_property
     def passed_by(self) -> frozenset[str]:
@@ -199,14 +204,18 @@ def _cuts(at: Connection, dim: str, tensor: str) -> bool:
     """
     if dim != ITERATION:
         return dim in at.graph.tensor_named[tensor].dims
-    return tensor in at.passed_by or changes(at.graph, at.nodes, tensor)
+    return tensor in at.passed_by or changes(at.graph, at.written, tensor)
 
 
-def changes(graph: Graph, nodes: Mapping[str, Asked], tensor: str) -> bool:
-    """Whether each execution of a block has another: what some block owns, and a state that these nodes write."""
+def written_states(graph: Graph, nodes: Iterable[Asked]) -> frozenset[str]:
+    """Names of the states that these nodes write over."""
+    return frozenset(graph.tensor_named[asked.node.writes].shares for asked in nodes)
+
+
+def changes(graph: Graph, written: Collection[str], tensor: str) -> bool:
+    """Whether each execution of a block has another: what some block owns, and a state that is among the written."""
     found = graph.tensor_named[tensor]
     storage = graph.tensor_named[found.shares] if found.shares else found
-    written = {graph.tensor_named[asked.node.writes].shares for asked in nodes.values()}
     # A block reads what another one owns only if both are repeated as often: each execution its copy.
     own = bool(storage.block) and storage.role in ("weight", "state")
     return own or storage.name in written

@@ -25,6 +25,8 @@ SMALL = 12
 PLACES = 32
 EFFORT = 24
 MOST_EFFORT = 6000
+# Of a block of more than so many nodes no section is tried with more than FAR times the nodes of any that fitted.
+MANY_NODES, FAR = 200, 2
 
 Build = Callable[[tuple[Node, ...]], Section | Shortage]
 Cycles = Callable[[Section], int]
@@ -158,9 +160,14 @@ class Search:
         What fits, fits with fewer nodes as a rule.
         """
         first, fails = self.places.index(start), self.places.index(end)
-        if self._try(start, end):
-            return
+        last = self._plausible(first, fails)
         fits = first
+        if self._try(start, self.places[last]):
+            if last == fails:
+                return
+            fits, fails = last, last + 1
+        else:
+            fails = last
         while fails - fits > 1:
             middle = (fits + fails) // 2
             if self._expected(start, self.places[middle], 1) < inf and self._try(start, self.places[middle]):
@@ -172,6 +179,17 @@ class Search:
             self.limits[place] = min(limit, self.limits.get(place, limit))
         if fits == first:
             self._add_place(start, limit)
+
+    def _plausible(self, first: int, last: int) -> int:
+        """The farthest place up to `last` that a section from `first` may reach.
+
+        Of a block of very many nodes a section is not tried that has far more nodes than any that fitted.
+        """
+        most = FAR * max((end - start for (start, end), (_, cycles) in self.tried.items() if cycles < inf), default=0)
+        if len(self.line.nodes) <= MANY_NODES or not most:
+            return last
+        near = (at for at in range(first + 1, last + 1) if self.places[at] - self.places[first] <= most)
+        return max(near, default=first + 1)
 
     def _add_place(self, start: int, end: int) -> None:
         if end - start == 1:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from patterns.graph import Block
 from rdu_model.ask import Asked
-from rdu_model.connect import changes, is_stored
+from rdu_model.connect import changes, is_stored, written_states
 from rdu_model.homes import Homes
 from rdu_model.nests import Nest, Path, Shape, paths_of
 from rdu_model.streams import Stream
@@ -76,7 +76,8 @@ class Loops:
     its result, so that a buffer holds what is made in one of their steps. needs: for each loop, by its key, what each
     item of its body reads from. stored: nodes whose result leaves the chip when a loop is done, by its key, or with
     each of their tiles (0). inside, around: by the key of each loop, it and those in it, and those it is in. bodies,
-    streams, held: what loops were found to take, streams to bring, buffers to hold, by their tiles.
+    streams, held: what loops were found to take, streams to bring, buffers to hold, by their tiles. whole: what nodes
+    outside all loops take.
     """
 
     row: Row
@@ -90,6 +91,7 @@ class Loops:
     bodies: dict[tuple[object, ...], Body] = field(default_factory=dict)
     streams: dict[tuple[Inflow, tuple[int, ...]], Stream] = field(default_factory=dict)
     held: dict[tuple[str, tuple[int, ...]], int] = field(default_factory=dict)
+    whole: dict[str, Body] = field(default_factory=dict)
 
 
 def lay_out(block: Block, nodes: Mapping[str, Asked], shape: Shape, run: Run) -> Loops:
@@ -125,6 +127,7 @@ def handed_on(block: Block, nodes: Mapping[str, Asked], run: Run) -> frozenset[s
 def _inflows(block: Block, nodes: Mapping[str, Asked], paths: Mapping[str, Path], run: Run) -> Iterator[Inflow]:
     """Each stream once, with its first reader."""
     made = {asked.node.writes for asked in nodes.values()}
+    written = written_states(next(iter(nodes.values())).graph, nodes.values())
     seen = set()
     for name, asked in nodes.items():
         for number, read in enumerate(asked.node.reads):
@@ -137,7 +140,7 @@ def _inflows(block: Block, nodes: Mapping[str, Asked], paths: Mapping[str, Path]
             if how not in seen:
                 seen.add(how)
                 role = asked.graph.tensor_named[tensor.shares or tensor.name].role
-                stays = not around and read not in run.spilled and not changes(asked.graph, nodes, read)
+                stays = not around and read not in run.spilled and not changes(asked.graph, written, read)
                 yield Inflow(name, number, around, role in ("weight", "state"), stays)
 
 

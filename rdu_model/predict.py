@@ -110,9 +110,14 @@ def trips(of: Sketch, path: Path, tiles: Tiles) -> int:
 
 def _item(here: Prediction, item: str | Nest, sizes: dict[str, int]) -> Body:
     """A node, or a loop with all its steps; of loops remembered, because most stay when a tile changes."""
-    if isinstance(item, str):
-        return _node(here, item, sizes)
     loops, tiles = here.loops, here.tiles
+    if isinstance(item, str):
+        # Outside all loops a node is the same whatever the tiles.
+        if loops.paths[item]:
+            return _node(here, item, sizes)
+        if item not in loops.whole:
+            loops.whole[item] = _node(here, item, sizes)
+        return loops.whole[item]
     slots = tuple([flow.slots for flow in here.flowing if flow.inflow.key in loops.inside[item.key]])
     key = (
         item.key,
