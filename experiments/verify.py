@@ -107,7 +107,8 @@ class Checked:
 class Verification:
     """What was checked. graph: with the real extents; small: with those it was run with.
 
-    rounded: the error of the reference when every node's result is rounded.
+    rounded: the error of the reference when every node's result is rounded. zeros: outputs that are zero everywhere for
+    these numbers, so that a wrong way to compute them may go unseen.
     """
 
     graph: Graph
@@ -118,6 +119,7 @@ class Verification:
     rounded: Difference
     checked: tuple[Checked, ...]
     refused: tuple[Refused, ...]
+    zeros: tuple[str, ...] = ()
 
     @property
     def wrong(self) -> tuple[Checked, ...]:
@@ -158,7 +160,14 @@ def verify(request: Request, schedules: tuple[str, ...] = (), progress: Progress
     checked = tuple(_check(same, reference) for same in found.values())
     of_reference = reference.rounded(evaluate(small, reference.arrays, members, rounding=every_result))
     allowed = Allowed(tolerance(small, members), rounded_tolerance(small, of_reference.error, members))
-    return Verification(graph, small, members, request.seed, allowed, of_reference, checked, tuple(refused))
+    rest = tuple(refused), _zeros(small, reference)
+    return Verification(graph, small, members, request.seed, allowed, of_reference, checked, *rest)
+
+
+def _zeros(graph: Graph, reference: Reference) -> tuple[str, ...]:
+    """Outputs that are zero everywhere in the reference."""
+    outputs = [tensor.name for tensor in graph.tensors if tensor.role == "output"]
+    return tuple(name for name in outputs if name in reference.expected and not reference.expected[name].any())
 
 
 def _ways(both: Iterable[Side], schedules: tuple[str, ...]) -> Iterator[Way]:

@@ -47,8 +47,17 @@ def verification_parts(result: Verification) -> list[Part]:
         *idle_line(result),
         *(f"WRONG: {line}" for line in wrong_lines(result)),
         *refused_lines(result.refused),
+        *zeros_line(result),
         verdict(result),
     ]
+
+
+def zeros_line(result: Verification) -> list[str]:
+    """What the numbers say little of."""
+    if not result.zeros:
+        return []
+    names = ", ".join(result.zeros)
+    return [f"Zero everywhere for these random numbers, so that little is shown of what makes it: {names}."]
 
 
 def title(result: Verification) -> str:
@@ -177,6 +186,7 @@ def verification_record(result: Verification) -> dict[str, object]:
         "allowed_error": result.allowed.exact,
         "allowed_error_rounded": finite(result.allowed.rounded),
         "reference_error_rounded": finite(result.rounded.error),
+        "zero_outputs": list(result.zeros),
         "mappings": [checked_record(one, result.allowed) for one in result.checked],
         "not_run": [{**way_record(one.way), "reason": one.reason} for one in result.refused],
     }

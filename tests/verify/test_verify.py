@@ -232,3 +232,11 @@ def test_names_are_checked_before_any_work(capsys: pytest.CaptureFixture[str]) -
     assert "did you mean 'library'?" in capsys.readouterr().err
     assert run(["verify", "gemm", "--schedule", "spilt_k"]) == 2
     assert "did you mean 'split_k'?" in capsys.readouterr().err
+
+
+def test_an_output_that_is_zero_for_all_numbers_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    way = ["--policy", "library", "--mode", "fused", "--schedule", "auto"]
+    assert run(["verify", "filter_sum", *way]) == 0
+    assert "Zero everywhere for these random numbers, so that little is shown" in capsys.readouterr().out
+    assert run(["verify", "softmax", *way, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["zero_outputs"] == []
