@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import ceil
 from typing import TYPE_CHECKING, Any, Literal
 
 from patterns.axes import aligned, counted, extents_of, points, without
@@ -121,8 +122,10 @@ def touched(node: Node, graph: Graph, sizes: Mapping[str, int]) -> tuple[tuple[i
     rows = distinct_rows(node, graph, sizes)
     if rows is None:
         return (min(result, table), index), result
-    row = points(_found(node, graph).row, sizes)
-    return (min(result, table, rounded(rows * row)), index), result
+    elements = rows * points(_found(node, graph).row, sizes)
+    # Rounded once, of the whole: parts have whole elements too, and together no fewer.
+    is_part = any(sizes[dim] != graph.sizes[dim] for name in node.reads for dim in graph.tensor_named[name].dims)
+    return (min(result, table, ceil(elements) if is_part else rounded(elements)), index), result
 
 
 @dataclass(frozen=True)

@@ -84,7 +84,17 @@ def test_a_written_number_is_what_all_tiles_together_find() -> None:
     assert remark_of(node, made) == "4 of 8 rows, as written"
     tile = {**made.sizes, "tokens": 1, "ffn": 14336 // 2}
     (read, index), written = kind_of(node).touched(node, made, tile)
-    assert (read, index, written) == (4 * row // 3 // 2, 2, 2 * row // 2)
+    # A third of the tokens by half of each row: six such parts have all; a started element is a whole one.
+    assert (read, index, written) == (-(-4 * row // 6), 2, 2 * row // 2)
+    assert 6 * read >= 4 * row
+
+
+def test_parts_of_rows_together_find_no_less_than_the_whole() -> None:
+    made = gathers(3, ", distinct: uniform")
+    node = made.blocks[0].nodes[0]
+    (whole, _), _ = kind_of(node).touched(node, made, made.sizes)
+    (part, _), _ = kind_of(node).touched(node, made, {**made.sizes, "ffn": 1, "hidden": 1})
+    assert part * 14336 * 4096 >= whole
 
 
 def test_a_tile_of_draws_finds_the_expected_number_of_its_own() -> None:
