@@ -11,6 +11,7 @@ from patterns.dtypes import are_places, is_integer
 from patterns.errors import UserError
 from patterns.evaluate import evaluate, random_arrays
 from patterns.graph import Graph
+from patterns.kind import packs
 from patterns.rounding import rounded
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class Reference:
 def reference_of(graph: Graph, seed: int, members: int) -> Reference:
     """Random numbers through the reference. Raises UserError if they are of no use to the graph."""
     made = [node.writes for _, node in graph.nodes()]
-    given = random_arrays(graph, seed, members)
+    given = _with_flags(graph, random_arrays(graph, seed, members))
     arrays = _as_held(graph, given)
     try:
         expected = evaluate(graph, arrays, members, also=made)
@@ -60,3 +61,17 @@ def _share(graph: Graph, name: str, array: NDArray[Any]) -> NDArray[Any]:
     """An input's numbers from 0 to 1, others as they are."""
     tensor = graph.tensor_named[name]
     return abs(array) % 1.0 if tensor.role == "input" and not is_integer(tensor.dtype) else array
+
+
+def _with_flags(graph: Graph, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """The arrays; of inputs that say themselves what a filter keeps, as many elements are set as are expected."""
+    import numpy
+
+    found = dict(arrays)
+    for _, node in graph.nodes():
+        flags = graph.tensor_named[node.reads[0]]
+        if packs(node) and flags.role == "input":
+            axis = flags.dims.index(node.over[0])
+            ranks = numpy.argsort(numpy.argsort(found[flags.name], axis, kind="stable"), axis, kind="stable")
+            found[flags.name] = (ranks < int(node.argument("extents", 0))).astype(found[flags.name].dtype)
+    return found

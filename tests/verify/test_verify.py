@@ -240,3 +240,22 @@ def test_an_output_that_is_zero_for_all_numbers_is_told(capsys: pytest.CaptureFi
     assert "Zero everywhere for these random numbers, so that little is shown" in capsys.readouterr().out
     assert run(["verify", "softmax", *way, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["zero_outputs"] == []
+
+
+def test_flags_that_are_given_keep_as_many_rows_as_are_expected(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "kept.yaml"
+    file.write_text("""name: kept
+extents: {rows: 5000, kept: rows // 10}
+tensors:
+  flags: {dims: [rows], dtype: int8, role: input}
+  price: {dims: [rows], dtype: fp32, role: input}
+  total: {dims: [], dtype: fp32, role: output}
+nodes:
+  places: {kind: filter, reads: [flags], along: rows, to: kept}
+  found:  {kind: gather, reads: [price, places], along: rows, outside: zero}
+  total:  {kind: reduce, fn: sum, reads: [found], over: [kept]}
+""")
+    assert run(["verify", str(file), "--policy", "library", "--mode", "fused", "--schedule", "auto", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["zero_outputs"] == []
