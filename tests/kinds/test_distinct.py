@@ -90,7 +90,7 @@ def test_a_written_number_is_what_all_tiles_together_find() -> None:
 
 
 def test_parts_of_rows_together_find_no_less_than_the_whole() -> None:
-    made = gathers(3, ", distinct: uniform")
+    made = gathers(4, ", distinct: uniform")
     node = made.blocks[0].nodes[0]
     (whole, _), _ = kind_of(node).touched(node, made, made.sizes)
     (part, _), _ = kind_of(node).touched(node, made, {**made.sizes, "ffn": 1, "hidden": 1})
