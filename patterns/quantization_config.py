@@ -1,4 +1,4 @@
-"""What a config's `quantization_config` says of its weights, where that can be said with tensors of 4 bits."""
+"""What a config's `quantization_config` says of its weights: of 4 bits in groups, or of fp8 in blocks."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-METHODS = ("awq", "gptq")
+FP8 = "fp8"
+METHODS = ("awq", "gptq", FP8)
 
 
 def _known(method: str) -> str:
@@ -19,7 +20,9 @@ def _known(method: str) -> str:
 
 
 class QuantizationConfig(BaseModel):
-    """Weights of 4 bits in groups, in the order of the model's dims, in every product of its layers."""
+    """Weights of 4 bits in groups, in the order of the model's dims, in every product of its layers; or matrices of its
+    layers in fp8.
+    """
 
     model_config = ConfigDict(strict=True, extra="ignore", frozen=True)
 
@@ -27,5 +30,6 @@ class QuantizationConfig(BaseModel):
     bits: Literal[4] = Field(default=4)
     group_size: Annotated[int, Field(gt=0)] = 128
     desc_act: Literal[False] = False
+    fmt: Literal["e4m3"] = "e4m3"
     lm_head: Literal[False] = False
     modules_to_not_convert: tuple[()] | None = Field(default=None, strict=False)

@@ -13,6 +13,7 @@ from pathlib import PurePath
 from typing import Any, cast
 
 from patterns.architecture import Architecture, ConfigFields, architecture_of, names_in, supported
+from patterns.decoder.fp8 import LEFT_OUT, with_fp8
 from patterns.decoder.int4 import refusals, with_int4
 from patterns.draft import NONE, Draft
 from patterns.errors import UserError
@@ -20,6 +21,7 @@ from patterns.graph import Graph
 from patterns.importer import Source
 from patterns.json_document import read_json
 from patterns.load import Document, read_text, validate
+from patterns.quantization_config import FP8
 
 SUFFIXES = (".json",)
 TEXT_PART = "text_config"
@@ -60,9 +62,11 @@ def config_draft(text: str, file: str, name: str, members: int = 1) -> Draft:
     draft = found.draft(config).of_dtype(config.element_type)
     if members > 1:
         draft = draft.extents(tensor_parallel=members)
+    source = _source(document, found)
     if config.quantization_config:
         draft = _quantised(draft, config, document)
-    return draft.titled(name, _source(document, found))
+        source += f"; {LEFT_OUT}" if config.quantization_config.quant_method == FP8 else ""
+    return draft.titled(name, source)
 
 
 def text_document(text: str, file: str) -> Document:
@@ -94,6 +98,8 @@ def architecture(document: Document) -> Architecture:
 
 def _quantised(draft: Draft, config: ConfigFields, document: Document) -> Draft:
     """The draft with the weights that `quantization_config` asks for. Raises SpecError where it cannot have them."""
+    if config.quantization_config and config.quantization_config.quant_method == FP8:
+        return with_fp8(draft)
     group = config.quantization_config.group_size if config.quantization_config else 0
     field = ("quantization_config",)
     document.refuse([document.at(field, why) for why in refusals(draft, group, draft.graph().sizes)][:1])

@@ -126,7 +126,7 @@ def test_a_text_part_leaves_out_what_is_usual_and_what_the_whole_says() -> None:
     assert parameters(made) == 6_738_415_616 + 2 * 64 * 4096
     assert made.tensor_named["w_q"].dtype == "fp16"
     with pytest.raises(SpecError, match="quantization_config"):
-        config_graph(json.dumps({**config, "quantization_config": {"quant_method": "fp8"}}), "config.json", "several")
+        config_graph(json.dumps({**config, "quantization_config": {"quant_method": "eetq"}}), "config.json", "several")
 
 
 def test_a_model_type_does_where_no_architecture_is_named() -> None:

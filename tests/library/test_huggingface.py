@@ -95,7 +95,7 @@ WRONG = [
     (text(attention_bias="yes"), r"attention_bias: true or false is due, found the text 'yes'"),
     (text(hidden_act="gelu"), r"hidden_act: activation 'gelu' is not supported here; supported: silu"),
     (text(quantization_config={"bits": 4}), r"quantization_config: missing key 'quant_method'"),
-    (text(quantization_config={"quant_method": "fp8"}), r"method 'fp8' is not supported here; .*awq, gptq"),
+    (text(quantization_config={"quant_method": "bitsandbytes"}), r"method 'bitsandbytes' is not .*awq, gptq, fp8"),
     (text(quantization_config={"quant_method": "gptq", "bits": 8}), r"_config.bits: 4 is due, found the number 8"),
     (text(quantization_config={"quant_method": "awq"}), r"quantization_config: groups of 128 do not divide hidden 64"),
     ("{", r"config.json:1:2: not JSON: "),
