@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
@@ -151,3 +151,9 @@ def has(node: Node, trait: Trait) -> bool:
 def packs(node: Node) -> bool:
     """Whether parts of what a node reduces need of each other only how much they keep (`PACKS` in its kind's file)."""
     return bool(getattr(kind_of(node), "PACKS", False))
+
+
+def worst_extents(nodes: Iterable[Node]) -> dict[str, int]:
+    """Dims whose extents are expected ones, and the greatest that each may have (`worst` in its kind's file)."""
+    kinds = ((node, getattr(kind_of(node), "worst", None)) for node in nodes)
+    return dict(worst(node) for node, worst in kinds if worst)

@@ -6,16 +6,25 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from patterns.count import exchanged_bytes, parameter_bytes, state_capacity_bytes, tensor_bytes
 from patterns.graph import Graph, Node
+from patterns.kind import worst_extents
 from patterns.plan import Call
 
 
 def held_bytes(graph: Graph) -> int:
-    """Bytes that a run holds from its beginning to its end: weights, states, inputs and results."""
-    return parameter_bytes(graph) + state_capacity_bytes(graph) + exchanged_bytes(graph)
+    """Bytes that a run holds from its beginning to its end: weights, states, inputs, and results at their worst."""
+    worst = _worst(graph)
+    grown = (tensor_bytes(graph, name, worst) - tensor_bytes(graph, name) for name in graph.results) if worst else ()
+    return parameter_bytes(graph) + state_capacity_bytes(graph) + exchanged_bytes(graph) + sum(grown)
+
+
+def _worst(graph: Graph) -> dict[str, int]:
+    """Extents that may be greater than is expected."""
+    return worst_extents(node for _, node in graph.nodes())
 
 
 def between_bytes(graph: Graph, calls: Iterable[Call]) -> Iterator[tuple[Call, int]]:
-    """Each call of nodes with the bytes of all tensors that it finds from other calls or leaves for them."""
+    """Each call of nodes with the bytes of all tensors that it finds or leaves for others, at their worst."""
+    worst = _worst(graph)
     readers: dict[str, set[str]] = {}
     for _, node in graph.nodes():
         for name in node.reads:
@@ -26,7 +35,7 @@ def between_bytes(graph: Graph, calls: Iterable[Call]) -> Iterator[tuple[Call, i
     for call in calls:
         if call.nodes:
             handed = _handed_on([nodes[name] for name in call.nodes], readers) & passing
-            yield call, sum(tensor_bytes(graph, name) for name in handed)
+            yield call, sum(tensor_bytes(graph, name, worst) for name in handed)
 
 
 def _handed_on(nodes: list[Node], readers: Mapping[str, set[str]]) -> set[str]:

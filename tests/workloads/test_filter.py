@@ -17,6 +17,7 @@ from patterns.evaluate import evaluate
 from patterns.execute import execute
 from patterns.library import workload
 from patterns.read import parse_graph
+from patterns.room import between_bytes, held_bytes
 from patterns.run import run_plan
 from patterns.summarize import summarize
 from rdu_model import load_machine as load_rdu
@@ -90,6 +91,21 @@ def test_a_filter_is_counted_with_what_is_expected() -> None:
     assert graph_demand(graph).vector_ops == 11 * rows + 2 * expected
     # Discounts are read whole for their condition; of prices only the rows that are kept.
     assert compulsory(graph).input_bytes == 4 * (3 * rows + expected)
+
+
+def test_memory_has_room_for_the_worst() -> None:
+    text = """
+name: kept
+extents: {rows: 1000, some: 10}
+tensors: {keep: {dims: [rows], dtype: int8, role: input}, at: {dims: [some], dtype: int32, role: output}}
+nodes: {at: {kind: filter, reads: [keep], along: rows, to: some, worst: 400}}
+"""
+    assert held_bytes(parse_graph(text)) == 1000 + 4 * 400
+    graph = workload("filter_sum")
+    calls = lower_on_gpu(graph, load_gpu("h100_sxm"), policy="pattern").calls
+    handed = {call.nodes: amount for call, amount in between_bytes(graph, calls)}
+    # The positions of all rows, and their prices.
+    assert handed["prices",] == 2 * 4 * graph.sizes["rows"]
 
 
 def test_one_long_row_is_reduced_by_all_sms_together() -> None:
