@@ -2,7 +2,7 @@
 
 Each row runs a graph through a machine's own calls and tiles, rounded where that machine rounds, and compares it with
 the same attention in float64. Inputs are normal numbers of which 0.1 % have an outlier of ten times the spread added.
-Published: Shah et al., FlashAttention-3, arXiv 2407.08608, section 3.3 and table 3.
+Published: Shah et al., FlashAttention-3, arXiv 2407.08608, section 3.3: 2.6 times less error than plain fp8.
 """
 
 from __future__ import annotations
@@ -86,34 +86,33 @@ Arrays = Mapping[str, "NDArray[Any]"]
 
 @dataclass(frozen=True)
 class Method:
-    """One row. dtype: of the inputs. fused: as one kernel or section, or every node by itself. published: its RMSE."""
+    """One row. dtype: of the inputs. fused: as one kernel or section, or every node by itself."""
 
     name: str
     dtype: str
     graph: Callable[[], Graph]
     given: Callable[[Arrays], Arrays]
     fused: bool = True
-    published: float | None = None
 
 
 def methods() -> list[Method]:
     """Every row, from the plainest."""
     shaped = {"one scale": TOKENS, "blocks": BLOCK}
     fp8 = [
-        ("fp8, a scale for each head", "one scale", False, None),
-        ("fp8, block scales", "blocks", False, 2.4e-2),
-        ("fp8, a scale for each head, rotated", "one scale", True, 9.3e-3),
-        ("fp8, block scales, rotated", "blocks", True, 9.1e-3),
+        ("fp8, a scale for each head", "one scale", False),
+        ("fp8, block scales", "blocks", False),
+        ("fp8, a scale for each head, rotated", "one scale", True),
+        ("fp8, block scales, rotated", "blocks", True),
     ]
     return [
-        Method("fp16, every result stored", "fp16", lambda: attention("fp16"), dict, False, 3.2e-4),
-        Method("fp16, fused", "fp16", lambda: attention("fp16"), dict, True, 1.9e-4),
+        Method("fp16, every result stored", "fp16", lambda: attention("fp16"), dict, False),
+        Method("fp16, fused", "fp16", lambda: attention("fp16"), dict),
         Method("bf16, every result stored", "bf16", lambda: attention("bf16"), dict, False),
         Method("bf16, fused", "bf16", lambda: attention("bf16"), dict),
-        Method("fp8, plain", "fp16", plain_fp8, dict, False, 2.4e-2),
+        Method("fp8, plain", "fp16", plain_fp8, dict, False),
         *(
-            Method(name, "fp16", _fp8(shaped[blocks]), _in_blocks(shaped[blocks], rotated), True, published)
-            for name, blocks, rotated, published in fp8
+            Method(name, "fp16", _fp8(shaped[blocks]), _in_blocks(shaped[blocks], rotated))
+            for name, blocks, rotated in fp8
         ),
     ]
 
@@ -182,17 +181,15 @@ def _with_outliers(random: np.random.Generator) -> NDArray[Any]:
 
 
 def records() -> list[Record]:
-    """A row a method: its root mean square error on each machine, and the published one."""
+    """A row a method: its root mean square error on each machine."""
     rows: list[Record] = []
     for method in methods():
         gpu, rdu = errors(method)
-        published = None if method.published is None else MILLION * method.published
         rows.append(
             {
                 "attention": method.name,
                 "gpu_rmse_millionths": MILLION * gpu,
                 "rdu_rmse_millionths": MILLION * rdu,
-                "published_rmse_millionths": published,
             }
         )
     return rows
