@@ -1,4 +1,4 @@
-"""A picture and the data it shows: drawn by a file in plot/, written as PNG, SVG and CSV."""
+"""A picture and the data it shows: drawn by a file in plot/, written as PNG, SVG, PDF and CSV."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.resources import as_file, files
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from experiments.export import records_csv
 from patterns.errors import UnknownName
@@ -18,12 +18,16 @@ if TYPE_CHECKING:
 
     from experiments.compare import Comparison
     from experiments.floorplan import Floorplan
-    from experiments.survey import Record
+    from experiments.survey import Chart, Record
     from experiments.validate import Validation
 
 PLOTS = "experiments.plot"
 # Without a date in it, the same comparison gives the same bytes.
-METADATA: Mapping[str, Mapping[str, str | None]] = {"png": {"Software": None}, "svg": {"Date": None}}
+METADATA: Mapping[str, Mapping[str, str | None]] = {
+    "png": {"Software": None},
+    "svg": {"Date": None},
+    "pdf": {"CreationDate": None},
+}
 
 
 @dataclass(frozen=True)
@@ -53,29 +57,29 @@ def check_kinds(kinds: Sequence[str]) -> None:
 
 
 def drawn(comparison: Comparison, kinds: Sequence[str] = ()) -> dict[str, bytes]:
-    """File name -> content of the plots asked for (all if none): PNG, SVG and CSV of each. Raises UnknownName."""
+    """File name -> content of the plots asked for (all if none): PNG, SVG, PDF and CSV of each. Raises UnknownName."""
     with in_style():
         return {name: content for kind in kinds or plot_kinds() for name, content in contents(kind, comparison)}
 
 
 def drawn_validation(validation: Validation) -> dict[str, bytes]:
-    """File name -> content of every plot of a validation: PNG, SVG and CSV of each."""
+    """File name -> content of every plot of a validation: PNG, SVG, PDF and CSV of each."""
     with in_style():
         kinds = plot_kinds("validation")
         return {name: content for kind in kinds for name, content in contents(kind, validation)}
 
 
 def drawn_floorplan(floorplan: Floorplan, kinds: Sequence[str] = ()) -> dict[str, bytes]:
-    """File name -> content of the plots of a floorplan: PNG, SVG and CSV of each, and PNG and SVG for one column."""
+    """File name -> content of the plots of a floorplan: PNG, SVG, PDF and CSV of each, and the pictures for one column."""
     with in_style():
         kinds = kinds or plot_kinds("floorplan")
         return {name: content for kind in kinds for name, content in contents(kind, floorplan)}
 
 
-def drawn_records(records: Sequence[Record], kinds: Sequence[str]) -> dict[str, bytes]:
-    """File name -> content of plots of a survey's records: PNG, SVG and CSV of each."""
+def drawn_records(records: Sequence[Record], figures: Sequence[str | Chart]) -> dict[str, bytes]:
+    """File name -> content of plots of a survey's records: PNG, SVG, PDF and CSV of each."""
     with in_style():
-        return {name: content for kind in kinds for name, content in contents(kind, records)}
+        return {name: content for figure in figures for name, content in contents(figure, records)}
 
 
 @contextmanager
@@ -87,9 +91,13 @@ def in_style() -> Iterator[None]:
         yield
 
 
-def contents(kind: str, subject: Comparison | Validation | Floorplan | Sequence[Record]) -> list[tuple[str, bytes]]:
-    """The files of one plot."""
-    picture: Picture = load_module(PLOTS, kind, "plot").draw(subject)
+def contents(
+    drawer: str | Chart, subject: Comparison | Validation | Floorplan | Sequence[Record]
+) -> list[tuple[str, bytes]]:
+    """The files of one plot: drawn by a file in plot/, or by what a study declares."""
+    chart: Any = load_module(PLOTS, drawer, "plot") if isinstance(drawer, str) else drawer
+    kind = drawer if isinstance(drawer, str) else drawer.name
+    picture: Picture = chart.draw(subject)
     pictures = [(f"{kind}.{suffix}", rendered(picture.figure, suffix)) for suffix in METADATA]
     if picture.narrow is not None:
         pictures += [(f"{kind}_one_column.{suffix}", rendered(picture.narrow, suffix)) for suffix in METADATA]

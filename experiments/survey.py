@@ -3,30 +3,60 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, is_dataclass
+from typing import TYPE_CHECKING, Any, Protocol
 
 from experiments.export import records_csv
 from experiments.text.page import page_text
 from experiments.text.quantity import digits
 from experiments.text.table import Column, Table
 
+if TYPE_CHECKING:
+    from experiments.picture import Picture
+
 # A row of the table: the same keys in all, units in their names; None where a row has nothing.
 Record = dict[str, Any]
 
 
+class Chart(Protocol):
+    """A picture of a survey's records that a study declares: which columns, drawn how. `name`: of its files."""
+
+    @property
+    def name(self) -> str:
+        """Stem of its files."""
+
+    def draw(self, records: Sequence[Record]) -> Picture:
+        """The picture and the data it shows."""
+
+
 @dataclass(frozen=True)
 class Survey:
-    """One experiment, declared. records: runs it. finding: its sentence from them. figures: files in plot/ that draw
-    records. keys: how many columns of the table name a row.
+    """One experiment, declared. cases: what is run, a row each (frozen dataclasses such as Point, or mappings), or
+    what makes them. record: runs a case. finding: the sentence that the rows support. figures: what draws them, or
+    files in plot/ that draw records. keys: how many columns of the table name a row.
+
+    records: runs all cases at once.
     """
 
     question: str
-    records: Callable[[], Iterable[Record]]
     finding: Callable[[Sequence[Record]], str]
-    figures: tuple[str, ...] = ()
+    cases: Sequence[Any] | Callable[[], Iterable[Any]] = ()
+    record: Callable[[Any], Record] | None = None
+    figures: tuple[str | Chart, ...] = ()
     keys: int = 1
+    records: Callable[[], Iterable[Record]] | None = None
+
+    def listed_cases(self) -> tuple[Any, ...]:
+        """Every case."""
+        return tuple(self.cases() if callable(self.cases) else self.cases)
+
+    def rows(self) -> Iterable[Record]:
+        """A record a case, run as it is asked for."""
+        if self.records is not None:
+            return self.records()
+        assert self.record is not None, "a survey has cases and runs each"
+        return map(self.record, self.listed_cases())
 
 
 # Told of every row as it is made: what names it.
@@ -46,15 +76,28 @@ def run_survey(survey: Survey, page_width: int, tell: Tell = untold) -> tuple[st
     page = page_text([survey.question, finding, records_table(records, survey.keys)], page_width)
     texts = {
         "page.txt": page + "\n",
+        "configuration.json": configuration_json(survey),
         "table.csv": records_csv(records),
         "table.json": json.dumps({"rows": records}, indent=2, allow_nan=False) + "\n",
     }
     return finding, {file: text.encode() for file, text in texts.items()} | drawn_records(records, survey.figures)
 
 
+def configuration_json(survey: Survey) -> str:
+    """What was run, resolved: every case with all its fields."""
+    return json.dumps({"cases": [plain(case) for case in survey.listed_cases()]}, indent=2) + "\n"
+
+
+def plain(case: Any) -> Any:
+    """A case as JSON data."""
+    if is_dataclass(case) and not isinstance(case, type):
+        return asdict(case)
+    return dict(case) if isinstance(case, Mapping) else case
+
+
 def _told(survey: Survey, tell: Tell) -> Iterable[Record]:
     """The rows, each told of."""
-    for record in survey.records():
+    for record in survey.rows():
         tell(" ".join(str(value) for value in list(record.values())[: survey.keys]))
         yield record
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from patterns.energy import Energy
 from patterns.pipeline import overlap, waterfall
 from patterns.pipeline.program import Program
 from patterns.pipeline.timeline import Timeline
@@ -78,7 +79,7 @@ class Report:
     """A run in numbers. Times are integer picoseconds inside, `*_s` are seconds.
 
     overlap_ps and waterfall_ps each add up to time_ps exactly. bytes: by memory level, over all members.
-    bound: the resource that limits the bound. energy_j: None where the machine's file has no energies.
+    bound: the resource that limits the bound. energy: None where the machine's file has no energies.
     """
 
     machine: str
@@ -97,7 +98,7 @@ class Report:
     utilization: tuple[tuple[str, float], ...]
     warnings: tuple[str, ...] = ()
     launching: Launching = Launching()
-    energy_j: float | None = None
+    energy: Energy | None = None
 
     @property
     def time_s(self) -> float:

@@ -35,6 +35,14 @@ LIBRARIES = {
     "pygraphviz",
     "onnx",
     "google",  # protocol buffers, which come with onnx
+    "joblib",
+    "jinja2",
+    "pandas",
+    "xarray",
+    "pyarrow",
+    "distributed",
+    "dask",
+    "IPython",
 }
 FILE_LINES = 300
 FUNCTION_LINES = 40
