@@ -70,7 +70,7 @@ def drawn_validation(validation: Validation) -> dict[str, bytes]:
 
 
 def drawn_floorplan(floorplan: Floorplan, kinds: Sequence[str] = ()) -> dict[str, bytes]:
-    """File name -> content of the plots of a floorplan: PNG, SVG, PDF and CSV of each, and the pictures for one column."""
+    """File name -> content of the plots of a floorplan: PNG, SVG, PDF and CSV of each, and for one column."""
     with in_style():
         kinds = kinds or plot_kinds("floorplan")
         return {name: content for kind in kinds for name, content in contents(kind, floorplan)}
