@@ -33,30 +33,25 @@ class Chart(Protocol):
 @dataclass(frozen=True)
 class Survey:
     """One experiment, declared. cases: what is run, a row each (frozen dataclasses such as Point, or mappings), or
-    what makes them. record: runs a case. finding: the sentence that the rows support. figures: what draws them, or
-    files in plot/ that draw records. keys: how many columns of the table name a row.
-
-    records: runs all cases at once.
+    what makes them. record: runs a case; None for one that has no row, such as what does not fit. finding: the
+    sentence that the rows support. figures: what draws them, or files in plot/ that draw records. keys: how many
+    columns of the table name a row.
     """
 
     question: str
+    cases: Sequence[Any] | Callable[[], Iterable[Any]]
+    record: Callable[[Any], Record | None]
     finding: Callable[[Sequence[Record]], str]
-    cases: Sequence[Any] | Callable[[], Iterable[Any]] = ()
-    record: Callable[[Any], Record] | None = None
     figures: tuple[str | Chart, ...] = ()
     keys: int = 1
-    records: Callable[[], Iterable[Record]] | None = None
 
     def listed_cases(self) -> tuple[Any, ...]:
         """Every case."""
         return tuple(self.cases() if callable(self.cases) else self.cases)
 
     def rows(self) -> Iterable[Record]:
-        """A record a case, run as it is asked for."""
-        if self.records is not None:
-            return self.records()
-        assert self.record is not None, "a survey has cases and runs each"
-        return map(self.record, self.listed_cases())
+        """A record of every case that has one, run as it is asked for."""
+        return (row for case in self.listed_cases() if (row := self.record(case)) is not None)
 
 
 # Told of every row as it is made: what names it.

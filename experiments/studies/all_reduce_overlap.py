@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from experiments.survey import Record, Survey
@@ -33,32 +33,46 @@ STAGES, CALLS, LOOPED, KERNELS = "stages, fused", "calls, fused", "stages, loope
 WAYS = {"decode": ((STAGES, "fused"), (LOOPED, "looped")), "prefill": ((STAGES, "fused"),)}
 
 
-def records() -> list[Record]:
-    """A row a model, phase, number of members and way to sum; what does not fit is left out.
+@dataclass(frozen=True)
+class Case:
+    """A model on so many members, which sum in one of the ways above."""
+
+    model: str
+    phase: str
+    members: int
+    sums_as: str
+
+
+def cases() -> Iterator[Case]:
+    """Every model, phase, number of members and way to sum that there is."""
+    for model, counts in MODELS.items():
+        for phase in PHASES:
+            for members in counts:
+                ways = [way for way, _ in WAYS[phase]]
+                ways += [CALLS] if members > 1 else []
+                ways += [KERNELS] if members <= NODE_GPUS else []
+                yield from (Case(model, phase, members, way) for way in ways)
+
+
+def record(case: Case) -> Record | None:
+    """A row of the table; None where there is no room.
 
     sums_ms: as stages, what links that cost nothing would save; as calls or kernels, their time without that of
     launching them. sums_hbm_bytes: HBM traffic of the sums, of all members.
     """
-    return [
-        row
-        for model, counts in MODELS.items()
-        for phase in PHASES
-        for members in counts
-        for row in (*on_sockets(model, phase, members), *on_gpus(model, phase, members))
-    ]
-
-
-def on_sockets(model: str, phase: str, members: int) -> list[Record]:
-    """The rows of so many RDU sockets."""
-    rows = []
-    for way, mode in WAYS[phase]:
-        found = with_links_and_without(model, phase, members, mode)
-        if found:
-            linked, free = found
-            more_bytes = dict(linked.bytes)["hbm"] - dict(free.bytes)["hbm"]
-            rows.append(record(linked, model, phase, way, linked.time_ps - free.time_ps, more_bytes))
-    apart = run(model, phase, members, "rdu", "fused", collectives="separate") if members > 1 else None
-    return [*rows, *([record(apart.report, model, phase, CALLS, *of_calls(apart))] if apart else [])]
+    modes = dict(WAYS[case.phase])
+    if case.sums_as in modes:
+        found = with_links_and_without(case.model, case.phase, case.members, modes[case.sums_as])
+        if found is None:
+            return None
+        linked, free = found
+        more_bytes = dict(linked.bytes)["hbm"] - dict(free.bytes)["hbm"]
+        return row_of(case, linked, linked.time_ps - free.time_ps, more_bytes)
+    apart: dict[str, Any] = {"mode": "fused", "collectives": "separate"}
+    tuned: dict[str, Any] = {"mode": "library", "launch": "graph"}
+    on_gpu = case.sums_as == KERNELS
+    outcome = run(case, "gpu" if on_gpu else "rdu", **(tuned if on_gpu else apart))
+    return row_of(case, outcome.report, *of_calls(outcome)) if outcome else None
 
 
 def with_links_and_without(model: str, phase: str, members: int, mode: str) -> tuple[Report, Report] | None:
@@ -88,28 +102,17 @@ def with_links_and_without(model: str, phase: str, members: int, mode: str) -> t
     return linked, without
 
 
-def on_gpus(model: str, phase: str, members: int) -> list[Record]:
-    """The row of so many GPUs, if a node has them."""
-    tuned = run(model, phase, members, "gpu", "library", launch="graph") if members <= NODE_GPUS else None
-    return [record(tuned.report, model, phase, KERNELS, *of_calls(tuned))] if tuned else []
-
-
-def run(model: str, phase: str, members: int, family: Family, mode: str, **more: Any) -> Outcome | None:
+def run(case: Case, family: Family, **how: Any) -> Outcome | None:
     """One side in one mode; None if there is no room."""
-    from experiments.compare import read_graph, run_side
-    from experiments.request import GPU, Request
-    from experiments.settings import settle
-    from experiments.sides import side_on
+    from experiments.point import Point, run_point
+    from experiments.request import GPU
     from patterns.errors import DoesNotFit
 
-    asked = Request(model, phase, context=CONTEXT, **more)
-    side = side_on(asked, (family,), MACHINE if family == "rdu" else GPU, mode, members)
-    settings = settle(asked, (side,))
+    machine = MACHINE if family == "rdu" else GPU
     try:
-        (outcome,) = run_side(read_graph(asked, members, settings), side, settings)
+        return run_point(Point(case.model, machine, phase=case.phase, context=CONTEXT, members=case.members, **how))
     except DoesNotFit:
         return None
-    return outcome
 
 
 def of_calls(outcome: Outcome) -> tuple[int, int]:
@@ -120,14 +123,14 @@ def of_calls(outcome: Outcome) -> tuple[int, int]:
     return time_ps, plan.members * sum(dict(call.traffic).get("hbm", 0) * call.count for call, _ in summing)
 
 
-def record(report: Report, model: str, phase: str, way: str, sums_ps: int, sums_bytes: int) -> Record:
-    """A row of the table."""
+def row_of(case: Case, report: Report, sums_ps: int, sums_bytes: int) -> Record:
+    """What the table shows of a run."""
     return {
-        "model": model,
-        "phase": phase,
+        "model": case.model,
+        "phase": case.phase,
         "members": report.members,
         "machine": report.machine,
-        "sums_as": way,
+        "sums_as": case.sums_as,
         "calls": report.calls,
         "time_ms": 1e3 * report.time_s,
         "sums_ms": sums_ps / 1e9,
@@ -187,7 +190,8 @@ def taken(row: Mapping[str, Any]) -> str:
 
 STUDY = Survey(
     question="What do sums over sockets cost where they overlap with loading weights and computing, and where not?",
-    records=records,
+    cases=cases,
+    record=record,
     finding=finding,
     figures=("sums_over_members",),
     keys=5,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
 
 from experiments.survey import Record, Survey
 
@@ -13,42 +15,47 @@ TOGETHER = ("pcu_stages", "clock_hz")
 AS_FILED = "as in the file"
 
 
-def records() -> list[Record]:
+@dataclass(frozen=True)
+class Alternative:
+    """A figure of the machine, its value, and what to set: (name, value)."""
+
+    figure: str
+    value: str
+    settings: tuple[tuple[str, str], ...] = ()
+
+
+def record(case: Alternative) -> Record:
     """A row an alternative: times of a decode step and of a prompt, and how many times those of the file's values."""
-    rows: list[Record] = []
-    for figure, value, settings in alternatives():
-        times = {phase: time_ms(phase, mode, settings) for phase, mode in PHASES}
-        first = rows[0] if rows else None
-        row: Record = {"figure": figure, "value": value}
-        for phase, took_ms in times.items():
-            row[f"{phase}_ms"] = took_ms
-            row[f"{phase}_ratio"] = took_ms / (first[f"{phase}_ms"] if first else took_ms)
-        rows.append(row)
-    return rows
+    row: Record = {"figure": case.figure, "value": case.value}
+    for phase, mode in PHASES:
+        row[f"{phase}_ms"] = time_ms(MODEL, phase, CONTEXT, mode, case.settings)
+        row[f"{phase}_ratio"] = row[f"{phase}_ms"] / time_ms(MODEL, phase, CONTEXT, mode, ())
+    return row
 
 
-def alternatives() -> Iterator[tuple[str, str, Mapping[str, str]]]:
-    """(figure, its value, what to set), the file's own values first."""
+def alternatives() -> Iterator[Alternative]:
+    """Every alternative of the machine's file, its own values first."""
     from rdu_model.machine import read_machine
 
-    yield AS_FILED, "", {}
+    yield Alternative(AS_FILED, "")
     origins = {origin.field: origin for origin in read_machine(MACHINE).origins}
     both = {name: origins[name].alternatives[0].written for name in TOGETHER}
-    yield " and ".join(TOGETHER), ", ".join(both.values()), both
+    yield Alternative(" and ".join(TOGETHER), ", ".join(both.values()), tuple(both.items()))
     for name, origin in origins.items():
         if name not in TOGETHER:
             for other in origin.alternatives:
-                yield name, other.written, {name: other.written}
+                yield Alternative(name, other.written, ((name, other.written),))
 
 
-def time_ms(phase: str, mode: str, settings: Mapping[str, str]) -> float:
+@cache
+def time_ms(model: str, phase: str, context: int, mode: str, settings: tuple[tuple[str, str], ...]) -> float:
     """One run with these values in place of the file's."""
     from patterns.library import workload
     from patterns.run import run_plan
     from rdu_model import load_machine, lower
 
-    graph = workload(MODEL, phase, context=CONTEXT, members=SOCKETS)
-    plan = lower(graph, load_machine(MACHINE, settings), mode=mode, members=SOCKETS)
+    graph = workload(model, phase, context=context, members=SOCKETS)
+    plan = lower(graph, load_machine(MACHINE, dict(settings)), mode=mode, members=SOCKETS)
     return run_plan(plan, spans=False).schedule.total_cycles / 1e9
 
 
@@ -68,7 +75,8 @@ def finding(rows: Sequence[Record]) -> str:
 
 STUDY = Survey(
     question="How much depends on which of the public figures of the SN40L are right?",
-    records=records,
+    cases=lambda: alternatives(),
+    record=record,
     finding=finding,
     keys=2,
 )

@@ -8,12 +8,11 @@ It gives (1 - a^(N+1)) / (1 - a) tokens on average where each is accepted with p
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from functools import cache
 
+from experiments.point import Point, run_point
 from experiments.survey import Record, Survey
-
-if TYPE_CHECKING:
-    from experiments.request import Request
 
 DRAFT, VERIFY = "llama-3.2-1b", "llama-3.1-8b"
 WAYS = (("h100_sxm", "library"), ("sn40l", "looped"))
@@ -22,26 +21,44 @@ ACCEPTED = (0.6, 0.7, 0.8, 0.9)
 CONTEXT = 4096
 
 
-def records() -> list[Record]:
-    """A row a machine and number of drafted tokens: the times of a round, and what it is worth by acceptance."""
-    found = []
-    for machine, mode in WAYS:
-        draft_ms, alone_ms = time_ms(machine, mode, DRAFT, 1), time_ms(machine, mode, VERIFY, 1)
-        for drafted in DRAFTED:
-            check_ms = time_ms(machine, mode, VERIFY, drafted + 1)
-            round_ms = drafted * draft_ms + check_ms
-            found.append(
-                {
-                    "machine": machine,
-                    "drafted": drafted,
-                    "draft_step_ms": draft_ms,
-                    "check_ms": check_ms,
-                    "round_ms": round_ms,
-                    "step_alone_ms": alone_ms,
-                    **{f"speed_at_{a}": expected_tokens(a, drafted) * alone_ms / round_ms for a in ACCEPTED},
-                }
-            )
-    return found
+@dataclass(frozen=True)
+class Round:
+    """A machine in a mode, and the tokens that are drafted in a round. step: a pass of the large model over one."""
+
+    drafted: int
+    draft_step: Point
+    check: Point
+    step: Point
+
+
+def cases() -> list[Round]:
+    """Every machine and number of drafted tokens."""
+    return [
+        Round(
+            drafted,
+            tokens_at_once(machine, mode, DRAFT, 1),
+            tokens_at_once(machine, mode, VERIFY, drafted + 1),
+            tokens_at_once(machine, mode, VERIFY, 1),
+        )
+        for machine, mode in WAYS
+        for drafted in DRAFTED
+    ]
+
+
+def record(case: Round) -> Record:
+    """The times of a round, and what it is worth by acceptance."""
+    drafted = case.drafted
+    draft_ms, check_ms, alone_ms = (time_ms(point) for point in (case.draft_step, case.check, case.step))
+    round_ms = drafted * draft_ms + check_ms
+    return {
+        "machine": case.step.machine,
+        "drafted": drafted,
+        "draft_step_ms": draft_ms,
+        "check_ms": check_ms,
+        "round_ms": round_ms,
+        "step_alone_ms": alone_ms,
+        **{f"speed_at_{a}": expected_tokens(a, drafted) * alone_ms / round_ms for a in ACCEPTED},
+    }
 
 
 def expected_tokens(accepted: float, drafted: int) -> float:
@@ -49,24 +66,16 @@ def expected_tokens(accepted: float, drafted: int) -> float:
     return sum(accepted**count for count in range(drafted + 1))
 
 
-def time_ms(machine: str, mode: str, model: str, tokens: int) -> float:
-    """The time of one pass over so many tokens, all of them with a choice of their own."""
-    from experiments.compare import read_graph, run_side
-    from experiments.settings import Settings
-    from experiments.sides import side_on
-
-    asked = request(model)
-    settings = Settings((("graph", "seq", str(tokens)), ("graph", "last", str(tokens))))
-    side = side_on(asked, ("gpu", "rdu"), machine, mode, 1)
-    (outcome,) = run_side(read_graph(asked, 1, settings), side, Settings())
-    return 1e3 * outcome.report.time_s
+def tokens_at_once(machine: str, mode: str, model: str, tokens: int) -> Point:
+    """A pass over a cache and so many tokens, all of them with a choice of their own."""
+    settings = (("graph.seq", str(tokens)), ("graph.last", str(tokens)))
+    return Point(model, machine, mode, context=CONTEXT, settings=settings)
 
 
-def request(model: str) -> Request:
-    """A pass of a model over a cache."""
-    from experiments.request import Request
-
-    return Request(model, context=CONTEXT)
+@cache
+def time_ms(point: Point) -> float:
+    """The time of a pass."""
+    return 1e3 * run_point(point).report.time_s
 
 
 def finding(rows: Sequence[Record]) -> str:
@@ -83,7 +92,8 @@ def finding(rows: Sequence[Record]) -> str:
 
 STUDY = Survey(
     question="How many tokens should a small model draft for a large one, and what is that worth?",
-    records=records,
+    cases=cases,
+    record=record,
     finding=finding,
     keys=2,
 )

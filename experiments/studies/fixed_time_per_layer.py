@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from experiments.point import Point, run_point
 from experiments.survey import Record, Survey
-
-if TYPE_CHECKING:
-    from experiments.request import Request
 
 MODELS = ("llama-3.2-1b", "llama-3.1-8b", "llama-3.1-70b", "llama-3.1-405b")
 MEMBERS = (1, 4, 8, 16)
@@ -26,50 +23,41 @@ PUBLISHED_US = {
 }
 
 
-def records() -> list[Record]:
-    """A row a machine, model and number of members; those that do not fit the HBM are left out."""
-    found = [record(machine, mode, model, members) for machine, mode in WAYS for model in MODELS for members in MEMBERS]
-    return [one for one in found if one]
+def cases() -> list[Point]:
+    """Every machine, model and number of members: a decode step, started as serving engines do."""
+    return [
+        Point(model, machine, mode, context=CONTEXT, members=members, launch="serving")
+        for machine, mode in WAYS
+        for model in MODELS
+        for members in MEMBERS
+    ]
 
 
-def record(machine: str, mode: str, model: str, members: int) -> Record | None:
+def record(point: Point) -> Record | None:
     """One decode step: its time, what its bytes take of it, what is left for each layer; None if HBM has no room."""
-    from experiments.compare import read_graph, run_side
-    from experiments.settings import Settings
-    from experiments.sides import side_on
     from patterns.errors import DoesNotFit
 
-    asked = request(model)
-    side = side_on(asked, ("gpu", "rdu"), machine, mode, members)
-    graph = read_graph(asked, members, Settings())
     try:
-        (outcome,) = run_side(graph, side, Settings())
+        outcome = run_point(point)
     except DoesNotFit:
         return None
     if dict(outcome.report.bytes).get("ddr"):
         return None
     rate = outcome.execution.plan.rates.achievable_by_resource["hbm_bytes"]
-    bytes_ms = 1e3 * dict(outcome.report.bytes)["hbm"] / members / rate
+    bytes_ms = 1e3 * dict(outcome.report.bytes)["hbm"] / point.members / rate
     token_ms = 1e3 * outcome.report.time_s
-    layers = graph.sizes["layers"]
+    layers = outcome.execution.plan.graph.sizes["layers"]
     return {
-        "machine": machine,
-        "model": model,
-        "members": members,
+        "machine": point.machine,
+        "model": point.workload,
+        "members": point.members,
         "layers": layers,
         "calls": outcome.report.calls,
         "token_ms": token_ms,
         "bytes_ms": bytes_ms,
         "layer_us": 1e3 * (token_ms - bytes_ms) / layers,
-        "published_layer_us": PUBLISHED_US.get((machine, model, members)),
+        "published_layer_us": PUBLISHED_US.get((point.machine, point.workload, point.members)),
     }
-
-
-def request(model: str) -> Request:
-    """A decode step, started as serving engines do."""
-    from experiments.request import Request
-
-    return Request(model, context=CONTEXT, launch="serving")
 
 
 def finding(rows: Sequence[Record]) -> str:
@@ -95,7 +83,8 @@ def finding(rows: Sequence[Record]) -> str:
 
 STUDY = Survey(
     question="What does a decoder layer cost beside its bytes, and how does that grow with tensor parallelism?",
-    records=records,
+    cases=cases,
+    record=record,
     finding=finding,
     figures=("time_per_layer",),
     keys=3,

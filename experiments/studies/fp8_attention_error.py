@@ -7,7 +7,7 @@ Published: Shah et al., FlashAttention-3, arXiv 2407.08608, section 3.3: 2.6 tim
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -86,35 +86,37 @@ Arrays = Mapping[str, "NDArray[Any]"]
 
 @dataclass(frozen=True)
 class Method:
-    """One row. dtype: of the inputs. fused: as one kernel or section, or every node by itself."""
+    """One row. dtype: of the inputs. scale_rows: rows of an fp8 operand that share a scale, 0 for plain fp8, None
+    without fp8. fused: as one kernel or section, or every node by itself.
+    """
 
     name: str
     dtype: str
-    graph: Callable[[], Graph]
-    given: Callable[[Arrays], Arrays]
+    scale_rows: int | None = None
+    rotated: bool = False
     fused: bool = True
 
 
 def methods() -> list[Method]:
     """Every row, from the plainest."""
-    shaped = {"one scale": TOKENS, "blocks": BLOCK}
-    fp8 = [
-        ("fp8, a scale for each head", "one scale", False),
-        ("fp8, block scales", "blocks", False),
-        ("fp8, a scale for each head, rotated", "one scale", True),
-        ("fp8, block scales, rotated", "blocks", True),
-    ]
     return [
-        Method("fp16, every result stored", "fp16", lambda: attention("fp16"), dict, False),
-        Method("fp16, fused", "fp16", lambda: attention("fp16"), dict),
-        Method("bf16, every result stored", "bf16", lambda: attention("bf16"), dict, False),
-        Method("bf16, fused", "bf16", lambda: attention("bf16"), dict),
-        Method("fp8, plain", "fp16", plain_fp8, dict, False),
-        *(
-            Method(name, "fp16", _fp8(shaped[blocks]), _in_blocks(shaped[blocks], rotated))
-            for name, blocks, rotated in fp8
-        ),
+        Method("fp16, every result stored", "fp16", fused=False),
+        Method("fp16, fused", "fp16"),
+        Method("bf16, every result stored", "bf16", fused=False),
+        Method("bf16, fused", "bf16"),
+        Method("fp8, plain", "fp16", 0, fused=False),
+        Method("fp8, a scale for each head", "fp16", TOKENS),
+        Method("fp8, block scales", "fp16", BLOCK),
+        Method("fp8, a scale for each head, rotated", "fp16", TOKENS, True),
+        Method("fp8, block scales, rotated", "fp16", BLOCK, True),
     ]
+
+
+def graph_of(method: Method) -> Graph:
+    """What a method computes."""
+    if method.scale_rows is None:
+        return attention(method.dtype)
+    return scaled_fp8(method.scale_rows) if method.scale_rows else plain_fp8()
 
 
 def attention(dtype: str) -> Graph:
@@ -134,21 +136,23 @@ def _parsed(text: str, **words: str) -> Graph:
     return parse_graph(text.format(heads=HEADS, tokens=TOKENS, head_dim=HEAD_DIM, **words))
 
 
-def _fp8(rows: int) -> Callable[[], Graph]:
+def scaled_fp8(rows: int) -> Graph:
+    """Attention in fp8 with a scale for so many rows."""
     from patterns.library import workload
 
     sizes = {"heads": HEADS, "queries": TOKENS, "keys": TOKENS, "head_dim": HEAD_DIM}
-    return lambda: workload("fp8_attention", overrides={**sizes, "query_rows": rows, "key_rows": rows})
+    return workload("fp8_attention", overrides={**sizes, "query_rows": rows, "key_rows": rows})
 
 
-def _in_blocks(rows: int, rotated: bool) -> Callable[[Arrays], Arrays]:
+def given_to(method: Method, arrays: Arrays) -> Arrays:
+    """The inputs as the method's graph reads them."""
     import numpy
 
-    def given(arrays: Arrays) -> Arrays:
-        cut = {name: array.reshape(HEADS, TOKENS // rows, rows, HEAD_DIM) for name, array in arrays.items()}
-        return cut | {"rotation": hadamard(HEAD_DIM) if rotated else numpy.eye(HEAD_DIM)}
-
-    return given
+    rows = method.scale_rows
+    if not rows:
+        return arrays
+    cut = {name: array.reshape(HEADS, TOKENS // rows, rows, HEAD_DIM) for name, array in arrays.items()}
+    return cut | {"rotation": hadamard(HEAD_DIM) if method.rotated else numpy.eye(HEAD_DIM)}
 
 
 def hadamard(extent: int) -> NDArray[Any]:
@@ -180,19 +184,14 @@ def _with_outliers(random: np.random.Generator) -> NDArray[Any]:
     return numbers
 
 
-def records() -> list[Record]:
-    """A row a method: its root mean square error on each machine."""
-    rows: list[Record] = []
-    for method in methods():
-        gpu, rdu = errors(method)
-        rows.append(
-            {
-                "attention": method.name,
-                "gpu_rmse_millionths": MILLION * gpu,
-                "rdu_rmse_millionths": MILLION * rdu,
-            }
-        )
-    return rows
+def record(method: Method) -> Record:
+    """A method's root mean square error on each machine."""
+    gpu, rdu = errors(method)
+    return {
+        "attention": method.name,
+        "gpu_rmse_millionths": MILLION * gpu,
+        "rdu_rmse_millionths": MILLION * rdu,
+    }
 
 
 def errors(method: Method) -> tuple[float, float]:
@@ -202,13 +201,13 @@ def errors(method: Method) -> tuple[float, float]:
     from patterns.evaluate import evaluate
     from patterns.execute import execute
 
-    arrays, graph = inputs(method.dtype), method.graph()
+    arrays, graph = inputs(method.dtype), graph_of(method)
     exact = evaluate(attention("fp32"), arrays)["y"]
     plans = (
         gpu_model.lower(graph, gpu_model.load_machine(GPU), policy="library" if method.fused else "pattern"),
         rdu_model.lower(graph, rdu_model.load_machine(RDU), mode="fused" if method.fused else "unfused"),
     )
-    given, rules = method.given(arrays), (gpu_model.rounded_results, rdu_model.rounded_results)
+    given, rules = given_to(method, arrays), (gpu_model.rounded_results, rdu_model.rounded_results)
     done = [execute(plan, given, rounding=rule)["y"] for plan, rule in zip(plans, rules, strict=True)]
     gpu, rdu = (float(((array.reshape(exact.shape) - exact) ** 2).mean() ** 0.5) for array in done)
     return gpu, rdu
@@ -233,6 +232,7 @@ def finding(rows: Sequence[Record]) -> str:
 
 STUDY = Survey(
     question="What does fp8 cost attention in accuracy, and what do block scales and a Hadamard rotation give back?",
-    records=records,
+    cases=methods,
+    record=record,
     finding=finding,
 )

@@ -67,23 +67,13 @@ SYSTEMS = (
 )
 
 
-def records() -> list[Record]:
-    """A row a system; times as many times those of the first of its model, which has DDR."""
-    found = [record(system) for system in SYSTEMS]
-    for row in found:
-        first = next(one for one in found if one["model"] == row["model"])
-        for name in ("switch", "run", "request_1", "request_8"):
-            row[f"{name}_ratio"] = row[f"{name}_ms"] / first[f"{name}_ms"] if row[f"{name}_ms"] else None
-    return found
-
-
 def record(system: System) -> Record:
-    """Switching, room and requests of a system."""
+    """Switching, room and requests of a system; times as many times those of the first of its model, which has DDR."""
     machine, published = load(system), system.links == 1 and system.model == EXPERT
     expert = weight_bytes(system.model)
-    rate = bytes_per_s(system, machine)
-    switch_ms = 1e3 * expert / rate
-    run = {batch: run_ms(system, batch) if system.mode else None for batch in (1, 8)}
+    times = times_ms(system)
+    first = times_ms(next(one for one in SYSTEMS if one.model == system.model))
+    ratios = {name: took / first[name] if took else None for name, took in times.items()}  # type: ignore[operator]
     held = HOST_BYTES if system.links else system.members * machine.ddr_bytes
     named = system.machine
     return {
@@ -92,24 +82,32 @@ def record(system: System) -> Record:
         "members": system.members,
         "model": system.model,
         "links": number_of(system.links, "link") if system.links else "DDR",
-        "gb_per_s": rate / 1e9,
-        "switch_ms": switch_ms,
+        "gb_per_s": bytes_per_s(system, machine) / 1e9,
+        "switch_ms": times["switch"],
         "published_switch_ms": PUBLISHED_SWITCH_MS.get((named, system.members, system.model)),
         "experts_in_hbm": (system.members * machine.hbm_bytes - weight_bytes(EXPERT)) // expert,
         "experts_behind": held // expert,
         "published_experts": PUBLISHED_EXPERTS[named] if system.model == EXPERT else None,
-        "run_ms": run[1],
-        "request_1_ms": request_ms(run, switch_ms, 1),
-        "request_8_ms": request_ms(run, switch_ms, 8),
-        "switch_ratio": None,
+        "run_ms": times["run"],
+        "request_1_ms": times["request_1"],
+        "request_8_ms": times["request_8"],
+        "switch_ratio": ratios["switch"],
         "published_switch_ratio": PUBLISHED_SWITCH.get(named) if published else None,
-        "run_ratio": None,
+        "run_ratio": ratios["run"],
         "published_run_ratio": PUBLISHED_RUN.get(named) if published else None,
-        "request_1_ratio": None,
+        "request_1_ratio": ratios["request_1"],
         "published_request_1_ratio": PUBLISHED_REQUEST.get((named, 1)) if published else None,
-        "request_8_ratio": None,
+        "request_8_ratio": ratios["request_8"],
         "published_request_8_ratio": PUBLISHED_REQUEST.get((named, 8)) if published else None,
     }
+
+
+def times_ms(system: System) -> dict[str, float | None]:
+    """Of a switch, of an answer to one prompt, of a request of 1 and of 8; None where only switching is asked."""
+    switch_ms = 1e3 * weight_bytes(system.model) / bytes_per_s(system, load(system))
+    run = {batch: run_ms(system, batch) if system.mode else None for batch in (1, 8)}
+    requests = {f"request_{batch}": request_ms(run, switch_ms, batch) for batch in (1, 8)}
+    return {"switch": switch_ms, "run": run[1], **requests}
 
 
 def load(system: System) -> Any:
@@ -211,7 +209,8 @@ def finding(rows: Sequence[Record]) -> str:
 
 STUDY = Survey(
     question="What does it cost to switch between models that HBM does not hold together?",
-    records=records,
+    cases=lambda: SYSTEMS,
+    record=record,
     finding=finding,
     figures=("model_switching",),
     keys=5,

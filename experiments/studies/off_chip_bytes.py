@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from experiments.point import Point, run_point
 from experiments.survey import Record, Survey
 
 if TYPE_CHECKING:
@@ -23,26 +24,23 @@ WORKLOADS = (
 PARTS = ("needed", "between_calls", "by_other_calls", "by_tiles")
 
 
-def records() -> list[Record]:
-    """A row a workload and mode."""
-    return [record(name, phase, context, mode) for name, phase, context in WORKLOADS for mode in MODES]
+def cases() -> list[Point]:
+    """Every workload and mode."""
+    return [
+        Point(name, RDU, mode, phase=phase, context=context) for name, phase, context in WORKLOADS for mode in MODES
+    ]
 
 
-def record(name: str, phase: str, context: int | None, mode: str) -> Record:
+def record(point: Point) -> Record:
     """One run: its calls, its time, and its off-chip bytes by what they are moved for."""
-    from experiments.compare import read_graph, run_side
-    from experiments.request import Request
-    from experiments.settings import Settings
-    from experiments.sides import side_on
-
-    asked = Request(name, phase=phase, context=context, rdu=RDU)
-    side = side_on(asked, ("rdu",), RDU, mode, 1)
-    (outcome,) = run_side(read_graph(asked, 1, Settings()), side, Settings())
+    outcome = run_point(point)
     moved = outcome.execution.plan.moved
     parts = parts_of(moved)
     return {
-        "workload": f"{name} {phase}" if "seq" in outcome.execution.plan.graph.sizes else name,
-        "mode": mode,
+        "workload": f"{point.workload} {point.phase}"
+        if "seq" in outcome.execution.plan.graph.sizes
+        else point.workload,
+        "mode": point.mode,
         "calls": outcome.report.calls,
         "time_ms": 1e3 * outcome.report.time_s,
         **{f"{part}_gb": parts[part] / 1e9 for part in PARTS},
@@ -84,7 +82,8 @@ def finding(rows: Sequence[Record]) -> str:
 
 STUDY = Survey(
     question="Which off-chip bytes vanish when patterns become stages of one pipeline, and why are the others moved?",
-    records=records,
+    cases=cases,
+    record=record,
     finding=finding,
     keys=2,
 )

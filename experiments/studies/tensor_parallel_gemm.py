@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from experiments.survey import Record, Survey
@@ -31,17 +31,12 @@ nodes:
 """
 
 
-def records() -> list[Record]:
-    """A row a number of sockets: at peak rates, as simulated in percent of the peak, and as published."""
-    return [record(sockets) for sockets in PUBLISHED]
-
-
-def record(sockets: int) -> Record:
-    """One number of sockets."""
+def record(case: Mapping[str, int]) -> Record:
+    """A number of sockets: at peak rates, as simulated in percent of the peak, and as published."""
     from rdu_model import load_machine
     from rdu_model.collective import reduce_scatter
 
-    machine = load_machine(MACHINE)
+    sockets, machine = case["sockets"], load_machine(MACHINE)
     at_peak_ms = 2e3 * BATCH * ROWS * COLUMNS * DEPTH / sockets / machine.peak_flops_per_s
     scatter = reduce_scatter(BATCH * ROWS * COLUMNS * 2, sockets, machine)
     overlapped, apart = (1e3 * simulated(sockets, how).time_s for how in ("overlapped", "separate"))
@@ -92,6 +87,7 @@ def finding(rows: Sequence[Record]) -> str:
 
 STUDY = Survey(
     question="How much of the peak does a product reach whose depth is shared by sockets, and what is overlap worth?",
-    records=records,
+    cases=tuple({"sockets": sockets} for sockets in PUBLISHED),
+    record=record,
     finding=finding,
 )

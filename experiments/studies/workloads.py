@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from experiments.point import Point, run_point
 from experiments.survey import Record, Survey
 
 if TYPE_CHECKING:
-    from experiments.compare import Outcome
     from experiments.sides import Family
     from patterns.report import Report
 
@@ -29,16 +29,15 @@ def ready_made() -> tuple[str, ...]:
     return names()
 
 
-def records() -> Iterator[Record]:
-    """A row a workload, as its file has it (a model: one token of decoding, batch 1)."""
-    return map(record, ready_made())
+def record(case: Mapping[str, str]) -> Record:
+    """One workload as its file has it (a model: one token of decoding, batch 1): counted, and run.
 
-
-def record(name: str) -> Record:
-    """One workload: counted, and run on as few machines of each sort as hold it."""
+    It is run on as few machines of each sort as hold it.
+    """
     from patterns.count import compulsory, graph_demand, intensity, parameters
     from patterns.library import workload
 
+    name = case["workload"]
     graph = workload(name)
     demand = graph_demand(graph)
     row: Record = {
@@ -69,26 +68,13 @@ def fewest(name: str, family: Family, machine: str) -> tuple[int | None, dict[st
     found: tuple[int | None, dict[str, Report]] = (None, {})
     for members in MEMBERS[family]:
         try:
-            outcomes = {mode: run(name, family, machine, mode, members) for mode in MODES[family]}
+            outcomes = {mode: run_point(Point(name, machine, mode, members=members)) for mode in MODES[family]}
         except UserError:
             continue
         found = members, {mode: outcome.report for mode, outcome in outcomes.items()}
         if not any(outcome.execution.plan.spilled_bytes for outcome in outcomes.values()):
             break
     return found
-
-
-def run(name: str, family: Family, machine: str, mode: str, members: int) -> Outcome:
-    """One workload on one of `members` machines in one mode. Raises UserErrors."""
-    from experiments.compare import read_graph, run_side
-    from experiments.request import Request
-    from experiments.settings import Settings
-    from experiments.sides import side_on
-
-    asked = Request(name)
-    side = side_on(asked, (family,), machine, mode, members)
-    (outcome,) = run_side(read_graph(asked, members, Settings()), side, Settings())
-    return outcome
 
 
 def finding(rows: Sequence[Record]) -> str:
@@ -107,6 +93,7 @@ def finding(rows: Sequence[Record]) -> str:
 
 STUDY = Survey(
     question="What does each ready-made workload compute and move, and in how many calls does each machine run it?",
-    records=records,
+    cases=lambda: [{"workload": name} for name in ready_made()],
+    record=record,
     finding=finding,
 )

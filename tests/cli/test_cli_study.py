@@ -105,8 +105,10 @@ def test_a_survey_writes_its_table_and_says_what_it_found(
 def test_every_conflicting_figure_can_be_set() -> None:
     rows = list(ALTERNATIVES())
     assert len(rows) > 3
-    for _, _, settings in rows[1:]:
-        assert load_machine(conflicting_figures.MACHINE, settings) != load_machine(conflicting_figures.MACHINE)
+    for row in rows[1:]:
+        assert load_machine(conflicting_figures.MACHINE, dict(row.settings)) != load_machine(
+            conflicting_figures.MACHINE
+        )
 
 
 @pytest.mark.parametrize(
