@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from gpu_model.legal import Grouping
 from gpu_model.product import product_of
-from gpu_model.space import spaces_of
+from gpu_model.spaces import spaces_of
 from patterns.graph import Node
 from patterns.kind import has
 

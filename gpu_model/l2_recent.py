@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from gpu_model.legal import Group
 from gpu_model.machine import Machine
-from gpu_model.space import spaces_of, whole_reads, whole_writes
+from gpu_model.space import whole_reads, whole_writes
+from gpu_model.spaces import spaces_of
 from patterns.count import tensor_bytes
 from patterns.graph import Block, Graph
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from gpu_model.asked import Ask, Asked, Chosen
 from gpu_model.choose import choose
 from gpu_model.combine import Combine, choose_parts
 from gpu_model.legal import Group
-from gpu_model.space import spaces_of
+from gpu_model.machine import Machine
+from gpu_model.spaces import spaces_of
 from patterns.graph import Block, Graph
 from patterns.kind import has
 
@@ -34,18 +36,25 @@ class LaidOut:
 
 def lay_out(graph: Graph, block: Block, group: Group, ask: Ask) -> LaidOut:
     """The fastest predicted. Raises DoesNotFit where none fits."""
+    spaces = spaces_of(graph, group.nodes, group.inside, group.online)
     asked = Asked(
         what=call_name(block, group),
-        spaces=spaces_of(graph, group.nodes, group.inside, group.online),
+        spaces=spaces,
         schedule=ask.schedule,
         options=ask.options,
         members=_members(graph, group),
         online=bool(group.online),
-        kept=ask.kept,
+        kept=ask.kept.intersection(access.tensor for space in spaces for access in space.reads),
     )
+    return _laid_out(asked, ask.machine, ask.gap_cycles)
+
+
+@lru_cache(maxsize=2048)
+def _laid_out(asked: Asked, machine: Machine, gap_cycles: int) -> LaidOut:
+    """Memo of `lay_out`: kernels of other graphs, blocks and policies that ask for the same share it."""
     if asked.online or asked.is_product or asked.only_reduces:
-        return LaidOut(asked, *choose_parts(asked, ask.machine, ask.gap_cycles))
-    return LaidOut(asked, choose(asked, ask.machine), None)
+        return LaidOut(asked, *choose_parts(asked, machine, gap_cycles))
+    return LaidOut(asked, choose(asked, machine), None)
 
 
 def call_name(block: Block, group: Group) -> str:

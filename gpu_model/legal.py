@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from gpu_model.asked import Ask, Asked
 from gpu_model.choose import choose
@@ -13,7 +13,8 @@ from gpu_model.machine import Machine
 from gpu_model.options import Options
 from gpu_model.schedule import AUTO
 from gpu_model.smallest import why_no_tile
-from gpu_model.space import Space, spaces_of
+from gpu_model.space import Space
+from gpu_model.spaces import spaces_of
 from gpu_model.tile import SMALLEST
 from patterns.errors import DoesNotFit
 from patterns.graph import Block, Graph, Node
@@ -263,6 +264,7 @@ def _over(graph: Graph, block: Block) -> dict[str, tuple[str, ...]]:
     return {name: others for name, others in found.items() if others}
 
 
+@lru_cache(maxsize=1024)
 def _why_not_online(spaces: tuple[Space, ...], machine: Machine) -> str:
     """Why no schedule has room for the smallest tile of a kernel with a reduce in parts, '' if one has.
 

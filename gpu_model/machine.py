@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from importlib.resources.abc import Traversable
 from typing import Literal
 
 from gpu_model.plausible import contradictions, hint, impossible
+from patterns.hashed import hashed_once
 from patterns.parameters import Parameters, Rules, read_parameters
 from patterns.plugin import data_file, data_files
 from patterns.units import exact
@@ -16,6 +17,7 @@ from patterns.units import exact
 MACHINES = "gpu_model.machines"
 
 
+@hashed_once
 @dataclass(frozen=True, kw_only=True)
 class Machine:
     """What the model believes about a GPU. Rates without `_per_s` are of one SM unless the name says l2.
@@ -213,7 +215,13 @@ def machine_names() -> tuple[str, ...]:
 
 def load_machine(name: str, overrides: Mapping[str, str] | None = None) -> Machine:
     """A machine by name, with parameters replaced by `overrides` (text with units). Raises UnknownName, SpecError."""
-    return replace(read_machine(name, overrides).values, name=name)
+    return _loaded(name, tuple((overrides or {}).items()))
+
+
+@lru_cache(maxsize=256)
+def _loaded(name: str, overrides: tuple[tuple[str, str], ...]) -> Machine:
+    """Memo of `load_machine`: a sweep asks for the same few machines at every point."""
+    return replace(read_machine(name, dict(overrides)).values, name=name)
 
 
 def read_machine(name: str, overrides: Mapping[str, str] | None = None) -> Parameters[Machine]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 
 from gpu_model.machine import Machine
 
 IN_SWITCH = "multimem"
 
 
+@lru_cache(maxsize=256)
 def joined(machine: Machine, members: int) -> Machine:
     """The machine as one of `members` GPUs has it.
 

@@ -2,35 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from gpu_model.access import Access, Sizes, accesses, written
-from gpu_model.connected import connected
-from gpu_model.lookups import by_row, lookups
+from gpu_model.access import Access, Sizes
 from gpu_model.product import Product, product_of
-from gpu_model.whole import (
-    along_dims,
-    block_dims,
-    carried_dim,
-    gathered_dims,
-    made_dims,
-    moved_dims,
-    reduce_alike,
-    used_once,
-)
-from gpu_model.within import ends_in_windows, within_tiles
-from patterns.addressed import Addresses, addresses, dims_beside
+from gpu_model.within import ends_in_windows
+from patterns.addressed import Addresses, dims_beside
 from patterns.axes import points, union, without
 from patterns.count import tensor_bytes
 from patterns.follow import Follow, leaders, with_steps
 from patterns.graph import Graph, Node
+from patterns.hashed import hashed_once
 from patterns.kind import has
 from patterns.plan import Tile
 from patterns.tiles import carried_dims, new_dims
 
 
+@hashed_once
 @dataclass(frozen=True)
 class Space:
     """Nodes that are connected by what they hand on to each other.
@@ -209,16 +199,6 @@ def cut(dims: Sequence[str], sizes: Sizes, target: int) -> tuple[Tile, ...]:
     return tuple(reversed(loops))
 
 
-def spaces_of(
-    graph: Graph, nodes: Sequence[Node], inside: Collection[str], online: Collection[str] = ()
-) -> tuple[Space, ...]:
-    """One space for each set of nodes that hand tensors to each other, in the order of their first nodes.
-
-    inside: tensors that nobody else needs, so that they are not written.
-    """
-    return tuple(_space(graph, part, inside, online) for part in connected(nodes))
-
-
 def whole_reads(spaces: Iterable[Space]) -> dict[str, int]:
     """Bytes of every tensor that is read from outside, once: of rows and slices those that are taken, at most all."""
     taken: dict[str, dict[tuple[str, ...], Access]] = {}
@@ -242,47 +222,3 @@ def _together(left: Access, right: Access) -> Access:
 def whole_writes(spaces: Iterable[Space]) -> int:
     """Bytes that are written."""
     return sum(access.once_bytes(space.sizes) for space in spaces for access in space.writes)
-
-
-def _space(graph: Graph, nodes: tuple[Node, ...], inside: Collection[str], online: Collection[str]) -> Space:
-    taken = None if online else by_row(graph, nodes, inside)
-    if taken is None:
-        return _as_written(graph, nodes, inside, online)
-    space = _as_written(taken.graph, nodes, inside, online)
-    reads, writes = (
-        tuple(replace(access, once=access.once * taken.once.get(access.tensor, 1)) for access in accesses)
-        for accesses in (space.reads, space.writes)
-    )
-    return replace(space, reads=reads, writes=writes)
-
-
-def _as_written(graph: Graph, nodes: tuple[Node, ...], inside: Collection[str], online: Collection[str]) -> Space:
-    made = {node.writes for node in nodes if not graph.tensor_named[node.writes].shares}
-    chains = addresses(graph, nodes, inside)
-    between = {node.name for chain in chains for node in chain.nodes}
-    others = [node for node in nodes if node.name not in between]
-    followed = within_tiles(graph, others)
-    moving = [node for node in others if node not in [follow.node for follow in followed]]
-    carried = carried_dim(graph, moving, made)
-    whole = {*moved_dims(graph, moving, made), *along_dims(graph, moving, made)} - {carried}
-    whole.update(*(new_dims(graph, node) for node in others if not has(node, "moves")))
-    reduced = union(*(node.over for node in nodes))
-    made_by = [*(made_dims(graph, node) for node in others), *(chain.dims for chain in chains)]
-    widest = max(made_by, key=lambda dims: points(dims, graph.sizes))
-    own = {follow.dim for follow in followed}
-    free = without(union(widest, *made_by), whole | own | {*reduced, carried} | set(gathered_dims(graph, nodes)))
-    sums = [node for node in nodes if not (followed and ends_in_windows(node, others))]
-    reduced = union(*(node.over for node in sums))
-    candidates = reduced if reduce_alike(sums) else block_dims(graph, sums)
-    stepped = tuple(online) or tuple(dim for dim in candidates if used_once(graph, nodes, dim))
-    if carried:  # sums over other dims would have to be kept while the carried one is gone through
-        stepped = (carried,)
-    reads = [_led(access, followed) for access in accesses(graph, nodes, made, chains)]
-    writes = [written(graph, node) for node in nodes if node.writes not in inside]
-    kept, looked_up = without(stepped, whole), lookups(nodes, inside)
-    return Space(graph, nodes, tuple(reads), tuple(writes), free, kept, chains, looked_up, followed)
-
-
-def _led(access: Access, followed: Sequence[Follow]) -> Access:
-    """With the dims that those of the tensor follow, so that tiles along these have other parts of it."""
-    return replace(access, led=leaders(followed, frozenset(access.dims)) - frozenset(access.dims))

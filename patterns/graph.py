@@ -11,6 +11,8 @@ from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, Literal
 
+from patterns.hashed import hashed_once
+
 if TYPE_CHECKING:
     import networkx as nx
 
@@ -20,6 +22,7 @@ Argument = int | float | str
 GIVEN: tuple[Role, ...] = ("input", "weight", "state")
 
 
+@hashed_once
 @dataclass(frozen=True)
 class Tensor:
     """A named array. `dims` are names of extents, outermost first.
@@ -38,6 +41,7 @@ class Tensor:
     shares: str = ""
 
 
+@hashed_once
 @dataclass(frozen=True)
 class Node:
     """One pattern: `kind` is a file in kinds/, `fn` a function of that kind ('' where there is only one).
@@ -61,6 +65,7 @@ class Node:
         return dict(self.arguments).get(name, default)
 
 
+@hashed_once
 @dataclass(frozen=True)
 class Block:
     """Nodes executed in order, `count` times.
@@ -76,6 +81,7 @@ class Block:
     carried: tuple[tuple[str, str], ...] = ()
 
 
+@hashed_once
 @dataclass(frozen=True)
 class Graph:
     """A whole computation: blocks in order, the tensors they read and write, the extents of all dims.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import cache
 from importlib import import_module
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -41,6 +42,8 @@ def data_file(package: str, name: str, suffix: str, what: str) -> Traversable:
     return files(package).joinpath(name + suffix)
 
 
+@cache
 def _stems(package: str, suffix: str) -> tuple[str, ...]:
+    """Asked for every kernel and every machine: a folder is looked into once."""
     names = (entry.name for entry in files(package).iterdir())
     return tuple(sorted(n[: -len(suffix)] for n in names if n.endswith(suffix) and not n.startswith("_")))

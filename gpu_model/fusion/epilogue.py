@@ -12,7 +12,7 @@ from gpu_model.conversions import join_conversions
 from gpu_model.fusion import library
 from gpu_model.fusion.operator import read_as_strides
 from gpu_model.legal import Group, Grouping
-from gpu_model.space import spaces_of
+from gpu_model.spaces import spaces_of
 from gpu_model.whole import made_dims
 from gpu_model.within import ends_in_windows
 from patterns.axes import points

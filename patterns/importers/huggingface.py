@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import PurePath
 from typing import Any, cast
 
@@ -47,11 +48,18 @@ def import_text(file: Source, name: str) -> str:
 
 def config_graph(text: str, file: str, name: str, members: int = 1, overrides: Mapping[str, str] = NONE) -> Graph:
     """The graph of a config's text. Raises as `import_graph` does."""
-    return config_draft(text, file, name, members).graph(overrides)
+    return _config_graph(text, file, name, members, tuple(overrides.items()))
 
 
+@lru_cache(maxsize=256)
+def _config_graph(text: str, file: str, name: str, members: int, overrides: tuple[tuple[str, str], ...]) -> Graph:
+    """Memo of `config_graph`: points of a sweep that differ in machine and policy have one graph."""
+    return config_draft(text, file, name, members).graph(dict(overrides))
+
+
+@lru_cache(maxsize=64)
 def config_draft(text: str, file: str, name: str, members: int = 1) -> Draft:
-    """The draft of a config's text. Raises as `import_graph` does."""
+    """The draft of a config's text, made once for all its batches and contexts. Raises as `import_graph` does."""
     document = text_document(text, file)
     found = architecture(document)
     if document.within:

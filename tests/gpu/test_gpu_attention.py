@@ -18,7 +18,8 @@ from gpu_model.cuts import Cut
 from gpu_model.options import Options
 from gpu_model.policy import kernels, policy_named
 from gpu_model.schedule import schedule_named
-from gpu_model.space import Space, spaces_of
+from gpu_model.space import Space
+from gpu_model.spaces import spaces_of
 from gpu_model.work import Choice, Use, Wave, Work
 from patterns.errors import DoesNotFit, UserError
 from patterns.graph import Graph

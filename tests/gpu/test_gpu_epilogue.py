@@ -6,7 +6,7 @@ import pytest
 
 from gpu_model import load_machine, lower, machine_names
 from gpu_model.cuts import Cut
-from gpu_model.space import spaces_of
+from gpu_model.spaces import spaces_of
 from patterns.graph import Graph
 from patterns.library import workload
 from patterns.plan import Plan, Tile

@@ -9,7 +9,7 @@ import pytest
 
 from gpu_model import load_machine, lower
 from gpu_model.lookups import EACH, FOUND
-from gpu_model.space import spaces_of
+from gpu_model.spaces import spaces_of
 from patterns.evaluate import evaluate, random_arrays
 from patterns.execute import execute
 from patterns.graph import Graph

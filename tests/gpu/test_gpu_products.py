@@ -20,6 +20,7 @@ from patterns.library import workload
 from patterns.plan import Plan
 from patterns.run import run_plan
 from patterns.summarize import summarize
+from tests.memos import forget
 
 H100 = load_machine("h100_sxm")
 
@@ -62,11 +63,14 @@ def test_few_aims_are_priced_and_none_of_the_others_is_much_better(monkeypatch: 
         seen.append(len(aims))
         return aims
 
+    forget()
     monkeypatch.setattr(combining, "best_aims", counted)
     plan_of(*shapes[0])
     assert 1 <= seen[0] <= MOST_PRICED <= 10
+    forget()
     monkeypatch.setattr("gpu_model.rank.MOST_PRICED", 10**6)
     assert all(few <= 1.05 * us(plan_of(*shape)) for few, shape in zip(ranked, shapes, strict=True))
+    forget()
 
 
 @pytest.mark.parametrize("splits", [None, 2, 3, 7])

@@ -12,7 +12,8 @@ from gpu_model.laid_out import lay_out
 from gpu_model.legal import separate
 from gpu_model.policy import policy_named
 from gpu_model.smallest import row_clusters
-from gpu_model.space import Space, spaces_of
+from gpu_model.space import Space
+from gpu_model.spaces import spaces_of
 from patterns.evaluate import evaluate, random_arrays
 from patterns.execute import execute
 from patterns.graph import Graph

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import gpu_model
-from gpu_model.space import Space, spaces_of
+from gpu_model.space import Space
+from gpu_model.spaces import spaces_of
 from patterns.count import hidden
 from patterns.evaluate import evaluate, random_arrays
 from patterns.execute import execute

@@ -7,7 +7,7 @@ import pytest
 
 from gpu_model.machine import load_machine
 from gpu_model.operand_types import converted
-from gpu_model.space import spaces_of
+from gpu_model.spaces import spaces_of
 from patterns.count import compulsory_by_storage, group_traffic, node_demand, tensor_bytes
 from patterns.dtypes import bytes_of, multiplied_dtype
 from patterns.evaluate import evaluate
