@@ -1,4 +1,4 @@
-"""From nodes to the spaces that a kernel of them has: dims that its tiles may have a part of, dims that they have whole."""
+"""From nodes to the spaces that a kernel of them has: dims that tiles may have a part of, and those they have whole."""
 
 from __future__ import annotations
 
