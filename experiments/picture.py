@@ -40,7 +40,7 @@ class Picture:
 
 
 # What a plot draws; its file says so as `OF`.
-Subject = Literal["comparison", "validation", "floorplan", "records"]
+Subject = Literal["comparison", "validation", "floorplan", "records", "data", "runs"]
 
 
 def plot_kinds(subject: Subject = "comparison") -> tuple[str, ...]:

@@ -1,0 +1,117 @@
+"""A run over time as blocks on lanes: one a role and unit, overlapping ones in sub-lanes, far too many put together."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from heapq import heappop, heappush
+from itertools import groupby
+
+from experiments.gantt import lane_names
+from patterns.pipeline.lanes import spans_in_all
+from patterns.pipeline.program import Program, UnitClass
+from patterns.pipeline.timeline import Span, Timeline, Window, real_cycle, real_spans
+
+# Above this many spans a period that repeats is drawn once, and its repeats as one block.
+MOST_UNROLLED = 20_000
+# Above this many blocks those that lie within one BINS-th of the time become one.
+MOST_BLOCKS = 4_000
+BINS = 1_000
+
+
+@dataclass(frozen=True)
+class Block:
+    """A unit held by a role, or `count` such uses in one, from the first's start to the last's end.
+
+    busy: how long it was held in all.
+    """
+
+    lane: str
+    label: str
+    unit_class: UnitClass
+    start: int
+    end: int
+    count: int = 1
+    busy: int = 0
+
+
+def blocks_of(program: Program, timeline: Timeline) -> tuple[Block, ...]:
+    """All uses of units in cycles, in order of start. Zero-length uses are left out. Needs a run with spans."""
+    classes = {unit.name: unit.unit_class for unit in program.units}
+    lanes = lane_names(timeline.spans)
+    if spans_in_all(timeline) <= MOST_UNROLLED:
+        return tuple(_block(span, lanes, classes) for span in real_spans(timeline) if span.start < span.end)
+    found = [
+        replace(_block(span, lanes, classes), start=at, end=at + span.end - span.start)
+        for span in timeline.spans
+        if span.start < span.end
+        for at in (real_cycle(timeline, span.start),)
+    ]
+    for window in timeline.windows:
+        found += _repeats(timeline, window, lanes, classes)
+    return tuple(sorted(found, key=lambda block: (block.start, block.lane)))
+
+
+def _block(span: Span, lanes: Mapping[tuple[str, str], str], classes: Mapping[str, UnitClass]) -> Block:
+    lane = lanes[span.role, span.unit]
+    return Block(lane, span.label, classes[span.unit], span.start, span.end, 1, span.end - span.start)
+
+
+def _repeats(
+    timeline: Timeline, window: Window, lanes: Mapping[tuple[str, str], str], classes: Mapping[str, UnitClass]
+) -> Iterator[Block]:
+    """What a window's repeats come to in its first happening: a block a lane."""
+    begin, end = real_cycle(timeline, window.start), real_cycle(timeline, window.end)
+    one_pass = (end - begin) // (window.extra + 1)
+    uses: Counter[tuple[str, UnitClass]] = Counter()
+    busy: Counter[tuple[str, UnitClass]] = Counter()
+    for span in timeline.spans:
+        if window.start < span.start <= window.end and span.start < span.end:
+            key = lanes[span.role, span.unit], classes[span.unit]
+            uses[key] += window.extra
+            busy[key] += window.extra * (span.end - span.start)
+    for (lane, unit_class), count in uses.items():
+        label = f"x {window.extra:,}"
+        yield Block(lane, label, unit_class, begin + one_pass, end, count, busy[lane, unit_class])
+
+
+def put_together(blocks: Sequence[Block], until: int) -> tuple[Block, ...]:
+    """The blocks if they are few enough to draw; else with those of a lane that start near each other as one."""
+    if len(blocks) <= MOST_BLOCKS:
+        return tuple(blocks)
+    width = max(1, until // BINS)
+    near: dict[tuple[str, UnitClass, int], list[Block]] = defaultdict(list)
+    for block in blocks:
+        near[block.lane, block.unit_class, block.start // width].append(block)
+    merged = [_one(group) for group in near.values()]
+    return tuple(sorted(merged, key=lambda block: (block.start, block.lane)))
+
+
+def _one(group: Sequence[Block]) -> Block:
+    """Several blocks of a lane as one."""
+    if len(group) == 1:
+        return group[0]
+    count = sum(block.count for block in group)
+    end, busy = max(block.end for block in group), sum(block.busy for block in group)
+    return replace(group[0], label=f"x {count:,}", end=end, count=count, busy=busy)
+
+
+def sub_lanes(blocks: Sequence[Block]) -> tuple[tuple[str, int], ...]:
+    """Which of its lane's sub-lanes each block is in: the first that is free. A lane of a unit that is used by one at
+    a time has one. Returns (lane, sub-lane) in the order of the blocks.
+    """
+    order = sorted(range(len(blocks)), key=lambda i: (blocks[i].lane, blocks[i].start, blocks[i].end))
+    found: dict[int, tuple[str, int]] = {}
+    for lane, numbers in groupby(order, key=lambda i: blocks[i].lane):
+        running: list[tuple[int, int]] = []
+        free: list[int] = []
+        made = 0
+        for number in numbers:
+            while running and running[0][0] <= blocks[number].start:
+                heappush(free, heappop(running)[1])
+            place = heappop(free) if free else made
+            made = max(made, place + 1)
+            heappush(running, (blocks[number].end, place))
+            found[number] = (lane, place)
+    return tuple(found[number] for number in range(len(blocks)))

@@ -1,0 +1,112 @@
+"""Columns of records that are drawn: which there are, their numbers checked, and how they are named on an axis."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from math import isfinite
+from typing import Any
+
+from patterns.errors import UnknownName, UserError
+
+Record = Mapping[str, Any]
+
+# The last word of a column's name, if it is a unit, and how that is written.
+UNITS = {
+    **{unit: unit for unit in ("s", "ms", "us", "ns", "ps", "cycles", "bytes", "flops", "tokens", "ops")},
+    "kib": "KiB",
+    "mib": "MiB",
+    "gib": "GiB",
+    "kb": "kB",
+    "mb": "MB",
+    "gb": "GB",
+    "tb": "TB",
+    "j": "J",
+    "mj": "mJ",
+    "uj": "uJ",
+    "nj": "nJ",
+    "pj": "pJ",
+    "w": "W",
+    "hz": "Hz",
+    "mhz": "MHz",
+    "ghz": "GHz",
+    "gflops": "GFLOP",
+    "tflops": "TFLOP",
+    "percent": "%",
+    "ratio": "ratio",
+}
+LONGEST_NAME = 40
+
+
+def drawn_rows(records: Sequence[Record], columns: Iterable[str]) -> tuple[dict[str, object], ...]:
+    """Of each record the columns that are drawn, each once. Raises UnknownName, and UserError without any record."""
+    if not records:
+        raise UserError("there is nothing to draw: no rows")
+    wanted = [column for column in dict.fromkeys(columns) if column]
+    for column in wanted:
+        if column not in records[0]:
+            raise UnknownName("column", column, tuple(records[0]))
+    return tuple({column: record[column] for column in wanted} for record in records)
+
+
+def number(record: Record, column: str, log: bool = False) -> float | None:
+    """A value to draw; None where a row has nothing. Raises UserError for what cannot be drawn."""
+    value = record[column]
+    if value is None or value == "":
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise UserError(f"column {column} cannot be drawn as a number: it has {value!r}")
+    if not isfinite(value):
+        raise UserError(f"column {column} cannot be drawn: it has {value}")
+    if log and value < 0:
+        raise UserError(f"column {column} cannot be drawn on a logarithmic axis: it has {value}")
+    return float(value)
+
+
+def distinct(records: Sequence[Record], column: str) -> list[Any]:
+    """Values of a column, each once, in their order; numbers by size. [''] without a column."""
+    if not column:
+        return [""]
+    found: list[Hashable] = list(dict.fromkeys(record[column] for record in records))
+    return sorted(found) if found and all(_is_number(value) for value in found) else found
+
+
+def numeric(records: Sequence[Record], column: str) -> bool:
+    """Whether all values of a column are numbers."""
+    return all(_is_number(record[column]) for record in records)
+
+
+def of_value(records: Sequence[Record], column: str, value: object) -> list[Record]:
+    """The records that have a value in a column; all without a column."""
+    return [record for record in records if not column or record[column] == value]
+
+
+def axis_label(column: str) -> str:
+    """A column's name for people, its unit last: 'time, us', 'tokens/s', 'off-chip, bytes'."""
+    before, per, after = column.rpartition("_per_")
+    words = (before if per else column).split("_")
+    unit = UNITS.get(words[-1], words[-1] if per else "")
+    quantity = " ".join(words[:-1] if unit else words).replace("off chip", "off-chip")
+    if per:
+        unit += f"/{UNITS.get(after, after.replace('_', ' '))}"
+    return ", ".join(part for part in (quantity, unit) if part)
+
+
+def quantity(column: str) -> str:
+    """A column's name for people without its unit."""
+    return axis_label(column).partition(",")[0]
+
+
+def shown(value: object) -> str:
+    """A value as a name in a picture: on one line, and shortened in its middle where it is long."""
+    if isinstance(value, float):
+        return f"{value:g}"
+    text = f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+    text = "".join(letter if letter.isprintable() else " " for letter in text)
+    if len(text) <= LONGEST_NAME:
+        return text
+    half = LONGEST_NAME // 2 - 1
+    return f"{text[:half]}...{text[-half:]}"
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -1,0 +1,103 @@
+"""Blocks drawn on lanes: a rectangle each, in the colour and hatch of its unit's class."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from experiments.charting.blocks import Block, sub_lanes
+from experiments.charting.columns import shown
+from experiments.charting.palette import text_on
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from patterns.pipeline.program import UnitClass
+
+# Colour and hatch of what is done, the same in all pictures.
+CLASS_STYLES: Mapping[UnitClass, tuple[str, str]] = {
+    "matrix": ("#bd1f01", "////"),
+    "vector": ("#ffa90e", "\\\\\\\\"),
+    "special": ("#e76300", "...."),
+    "memory": ("#3f90da", ""),
+    "network": ("#92dadd", "xxxx"),
+    "issue": ("#832db6", "----"),
+    "sync": ("#b9ac70", "||||"),
+    "launch": ("#717581", "++++"),
+}
+LANE_HEIGHT = 0.84
+# Letters of the size of labels in an inch.
+LABEL_LETTERS = 20
+# Of an axis: what is hardly wider than a line.
+THIN = 1 / 250
+
+# The corners of a rectangle from its left upper one.
+Corners = tuple[tuple[float, float], tuple[float, float], tuple[float, float], tuple[float, float]]
+
+
+def draw_blocks(axes: Axes, blocks: Sequence[Block], lanes: Sequence[str], factor: float, inches: float) -> None:
+    """The blocks on their lanes, from the top down, overlapping ones in sub-lanes of half the height or less.
+
+    factor: what a cycle is on the axis. inches: how wide the axis is, to see which labels fit; lengths on the axis
+    come from its limits, which are set before.
+    """
+    placed = sub_lanes(blocks)
+    widths: dict[str, int] = {}
+    for lane, place in placed:
+        widths[lane] = max(widths.get(lane, 0), place + 1)
+    where = {lane: number for number, lane in enumerate(lanes)}
+    by_class: dict[UnitClass, list[Corners]] = {}
+    low, high = axes.get_xlim()
+    letter = (high - low) / inches / LABEL_LETTERS
+    for block, (lane, place) in zip(blocks, placed, strict=True):
+        height = LANE_HEIGHT / widths[lane]
+        top = where[lane] - LANE_HEIGHT / 2 + place * height
+        left, right = block.start * factor, block.end * factor
+        corners = ((left, top), (right, top), (right, top + height), (left, top + height))
+        by_class.setdefault(block.unit_class, []).append(corners)
+        left, right = max(left, low), min(right, high)
+        if widths[lane] == 1 and block.label and right - left > letter * (len(block.label) + 1):
+            _label(axes, block, ((left + right) / 2, where[lane]))
+    for unit_class in (name for name in CLASS_STYLES if name in by_class):
+        _add(axes, by_class[unit_class], unit_class, thin=(high - low) * THIN)
+    axes.set_yticks(range(len(lanes)), [shown(lane) for lane in lanes])
+    axes.tick_params(axis="y", length=0)
+    axes.set_ylim(len(lanes) - 0.4, -0.6)
+
+
+def _label(axes: Axes, block: Block, where: tuple[float, float]) -> None:
+    """A block's label in its middle, on its colour."""
+    color = CLASS_STYLES[block.unit_class][0]
+    around = {"facecolor": color, "edgecolor": "none", "pad": 0.6}
+    how: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 5, "color": text_on(color), "clip_on": True}
+    axes.text(*where, shown(block.label), bbox=around, **how)
+
+
+def _add(axes: Axes, corners: Sequence[Corners], unit_class: UnitClass, thin: float) -> None:
+    """Rectangles of one class. A white edge parts neighbours; it would hide one that is hardly wider than a line."""
+    from matplotlib.collections import PolyCollection
+
+    color, hatch = CLASS_STYLES[unit_class]
+    wide = [four for four in corners if four[1][0] - four[0][0] > thin]
+    narrow = [four for four in corners if four[1][0] - four[0][0] <= thin]
+    if wide:
+        axes.add_collection(PolyCollection(wide, facecolor=color, edgecolor="white", linewidth=0.3, hatch=hatch))
+    if narrow:
+        axes.add_collection(PolyCollection(narrow, facecolor=color, edgecolor=color, linewidth=0.2))
+
+
+def lanes_in_order(blocks: Iterable[Block]) -> tuple[str, ...]:
+    """Lanes in the order of their first block."""
+    return tuple(dict.fromkeys(block.lane for block in blocks))
+
+
+def class_entries(blocks: Iterable[Block]) -> dict[str, Any]:
+    """Entries of a legend: the classes that are drawn."""
+    from matplotlib.patches import Patch
+
+    used = {block.unit_class for block in blocks}
+    return {
+        unit_class: Patch(facecolor=color, hatch=hatch, edgecolor="white")
+        for unit_class, (color, hatch) in CLASS_STYLES.items()
+        if unit_class in used
+    }
