@@ -19,7 +19,7 @@ from patterns.plan import Plan
 
 MACHINE = "lecture_sm"
 TENSOR_CORE = "tc"
-TILE_ROWS = 128
+TILE_ROWS, TILE_COLUMNS = 128, 256
 Settings = tuple[tuple[str, str], ...]
 
 STAGES = range(1, 7)
@@ -35,7 +35,8 @@ EPILOGUE_X8: Settings = (("vector_ops_per_cycle", "16 ops/cycle"), ("store_bytes
 
 @dataclass(frozen=True)
 class LectureRun:
-    """One run: a GEMM of `tiles` tiles and inner extent `k`, its schedule with options, and machine parameters changed.
+    """One run: a GEMM of `tiles` tiles of 128 x `columns` and inner extent `k`, its schedule with options, and machine
+    parameters changed.
 
     It is lowered and simulated when a figure is first asked for.
     """
@@ -46,11 +47,13 @@ class LectureRun:
     set_to: Settings = ()
     tiles: int = 1
     k: int = 4096
+    columns: int = TILE_COLUMNS
 
     @cached_property
     def plan(self) -> Plan:
         """The run's only kernel, on the lecture's SM."""
-        graph = workload("gemm", overrides={"m": str(TILE_ROWS * self.tiles), "k": str(self.k)})
+        extents = {"m": TILE_ROWS * self.tiles, "n": self.columns, "k": self.k}
+        graph = workload("gemm", overrides={name: str(extent) for name, extent in extents.items()})
         machine = load_machine(MACHINE, dict(self.set_to))
         return lower(graph, machine, schedule=self.schedule, options=dict(self.options))
 

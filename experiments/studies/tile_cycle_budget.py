@@ -1,0 +1,68 @@
+"""The cycle budget of a step of a GEMM tile: what its parts take, on the lecture's SM and on an H100's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from experiments.survey import Record, Survey
+
+if TYPE_CHECKING:
+    from gpu_model.lecture.gemm import LectureRun
+
+COPIES, TMA = "synchronous, cp.async", "producer warp, TMA"
+
+
+def cases() -> Iterator[LectureRun]:
+    """A tile of 128 x 256 with K = 4096, loaded by the computing warps and by a producer; and if loads were free."""
+    from gpu_model.lecture.gemm import SLOTS, LectureRun
+
+    yield LectureRun(COPIES, "synchronous")
+    yield LectureRun(TMA, "warp_specialized", SLOTS)
+
+
+def record(run: LectureRun) -> Record:
+    """Cycles of each part of one step, and of the whole tile."""
+    from gpu_model.lecture.estimates import ideal_cycles, ideal_time_us
+    from gpu_model.lecture.parts import step_parts
+
+    parts = step_parts(run)
+    steps = run.tensor_core_busy_cycles // parts.mma_cycles
+    return {
+        "loads": run.id,
+        "step_bytes": parts.load_bytes,
+        "issue_cycles": parts.issue_cycles,
+        "transfer_cycles": parts.load_cycles,
+        "latency_cycles": parts.latency_cycles,
+        "mma_cycles": parts.mma_cycles,
+        "step_cycles": parts.issue_cycles + parts.load_cycles + parts.latency_cycles + parts.mma_cycles,
+        "steps": steps,
+        "total_cycles": run.total_cycles,
+        "bound_cycles": ideal_cycles(steps, parts.mma_cycles),
+        "bound_us": ideal_time_us(steps, parts.mma_cycles, run.plan.calls[0].clock_hz),
+        "tensor_core_percent": run.tensor_core_percent,
+    }
+
+
+def finding(rows: Sequence[Record]) -> str:
+    """What a step takes one part after another, and what of it is the tensor core's."""
+    copies, tma = (next(row for row in rows if row["loads"] == loads) for loads in (COPIES, TMA))
+    share = 100 * copies["mma_cycles"] / copies["step_cycles"]
+    longest = "the tensor core" if copies["mma_cycles"] >= copies["transfer_cycles"] else "the load path"
+    return (
+        f"A step multiplies for {copies['mma_cycles']:,} cycles, and before that its {copies['step_bytes'] / 1024:.0f}"
+        f" KiB take {copies['issue_cycles']} cycles to issue by cp.async ({tma['issue_cycles']} by TMA),"
+        f" {copies['transfer_cycles']} to move and {copies['latency_cycles']} to arrive: one after another the tensor"
+        f" core computes {share:.1f} % of the time ({copies['tensor_core_percent']:.1f} % with the end of the tile)."
+        f" If everything overlapped, {longest} would be the limit: {copies['bound_cycles']:,} cycles or"
+        f" {copies['bound_us']:.1f} us for the tile, of which a producer warp comes within"
+        f" {100 * (tma['total_cycles'] / tma['bound_cycles'] - 1):.1f} %."
+    )
+
+
+STUDY = Survey(
+    question="What does a step of a matrix tile spend its cycles on, and what could overlap?",
+    cases=cases,
+    record=record,
+    finding=finding,
+)

@@ -1,0 +1,70 @@
+"""What the lectures say and what we find: every printed claim beside what is computed, and when it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from experiments.survey import Record, Survey
+from patterns.plural import number_of
+
+# As a reader sees a verdict.
+VERDICTS = {"holds": "holds", "where": "holds where", "no": "does not hold"}
+
+
+@dataclass(frozen=True)
+class Printed:
+    """One claim: its file, and its place there."""
+
+    file: str
+    place: int
+    claim: str
+
+
+def cases() -> Iterator[Printed]:
+    """Every claim of every lecture."""
+    from experiments.claim import claims_of, files_of_claims
+
+    for file in files_of_claims():
+        for place, claim in enumerate(claims_of(file)):
+            yield Printed(file, place, claim.says)
+
+
+def record(case: Printed) -> Record:
+    """A claim as it is printed, what was found, and when it holds."""
+    from experiments.claim import claims_of, judged, title_of
+
+    claim = claims_of(case.file)[case.place]
+    found = claim.find()
+    return {
+        "lecture": title_of(case.file),
+        "claim": claim.says,
+        "printed": claim.printed,
+        "found": found.text,
+        "found_of_printed": found.value / claim.value if claim.value and found.value is not None else None,
+        "verdict": VERDICTS[judged(claim, found)],
+        "when": found.when,
+    }
+
+
+def finding(rows: Sequence[Record]) -> str:
+    """How many claims of each lecture hold, hold under a condition, or do not; and those that do not."""
+    told = []
+    for lecture in dict.fromkeys(row["lecture"] for row in rows):
+        of_it = [row for row in rows if row["lecture"] == lecture]
+        holds, where, no = ([row for row in of_it if row["verdict"] == verdict] for verdict in VERDICTS.values())
+        others = f"{len(no)} not ({'; '.join(row['claim'] for row in no)})" if no else "none fails"
+        told.append(
+            f"of {number_of(len(of_it), 'claim')} of the lecture on {lecture} {len(holds)} hold as printed,"
+            f" {len(where)} under a condition that stands beside it, {others}"
+        )
+    return f"By simulation, {'; '.join(told)}."
+
+
+STUDY = Survey(
+    question="What do the lectures say, what do we find, and when does it hold?",
+    cases=cases,
+    record=record,
+    finding=finding,
+    keys=2,
+)
