@@ -1,0 +1,114 @@
+"""The verbs of patternloom for scripts and notebooks: load, lower, simulate, summarize, compare, plot, run.
+
+    from experiments.api import compare, load, lower, plot, simulate, summarize
+
+    graph = load("llama-3.1-8b", context=8192)
+    report = summarize(simulate(lower(graph, "h100_sxm", "library")))
+    print(report.calls, report.time_s, report.bound_s)
+    comparison = compare("llama-3.1-8b", gpus=2, sockets=2)
+    plot(comparison, "fusion").save("plots")
+
+Each verb returns a new frozen value and changes none. What a user got wrong raises a UserError with the same message as
+at the command line. In a notebook the values show themselves as tables and pictures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from patterns.errors import UserError
+from patterns.run import run_plan
+from patterns.summarize import summarize
+
+if TYPE_CHECKING:
+    from experiments.compare import Comparison
+    from experiments.plotted import Plotted
+    from experiments.study import Result
+    from patterns.graph import Graph
+    from patterns.library import Phase
+    from patterns.plan import Plan
+    from patterns.report import Execution
+
+__all__ = ["UserError", "compare", "load", "lower", "plot", "run", "simulate", "summarize"]
+
+
+def load(
+    workload: str | Path,
+    *,
+    phase: Phase = "decode",
+    batch: int | None = None,
+    context: int | None = None,
+    members: int = 1,
+    extents: Mapping[str, int | str] | None = None,
+) -> Graph:
+    """The graph of a workload, as one of `members` has it: a name of the library, a YAML file, or an imported one.
+
+    batch, context: sequences, and tokens in the cache after the run (None: the graph's own). extents: others, by name.
+    Raises UnknownName, SpecError and other UserErrors.
+    """
+    from patterns.library import workload as read
+
+    return read(str(workload), phase, batch, context, members, extents)
+
+
+def lower(
+    graph: Graph,
+    machine: str,
+    mode: str = "",
+    *,
+    members: int = 1,
+    parameters: Mapping[str, str] | None = None,
+    **choices: Any,
+) -> Plan:
+    """How a machine runs the graph: its calls, in order. mode: a GPU's policy or an RDU's mode ('': its default).
+
+    parameters: of the machine, replaced, as texts with units ({"hbm_bytes_per_s": "4.8 TB/s"}).
+    choices: what else the machine's model is asked: of a GPU schedule, launch and options; of an RDU orchestration,
+    placement, collectives and seed. Raises UnknownName, DoesNotFit and other UserErrors.
+    """
+    from experiments.request import Request
+    from experiments.sides import load_machine, side_on
+    from experiments.sides import lower as lowered
+
+    request = Request(graph.name, **(choices | {"options": _pairs(choices.get("options", {}))}))
+    side = side_on(request, ("gpu", "rdu"), machine, mode, members)
+    return lowered(side, graph, load_machine(side.family, machine, parameters or {}), mode)
+
+
+def simulate(plan: Plan) -> Execution:
+    """The plan, run: when everything happened. Raises Deadlock."""
+    return run_plan(plan)
+
+
+def compare(workload: str | Path, **request: Any) -> Comparison:
+    """One workload on a GPU and on an RDU in every mode; `request`: fields of experiments.request.Request by name.
+
+    settings and options are mappings: {"context": 8192, "gpu.hbm_bytes_per_s": "4.8 TB/s"}. Raises UserErrors.
+    """
+    from experiments.compare import compare as compared
+    from experiments.request import Request
+
+    for name in ("settings", "options"):
+        request[name] = _pairs(request.get(name, {}))
+    return compared(Request(str(workload), **request))
+
+
+def plot(comparison: Comparison, kind: str) -> Plotted:
+    """A picture of a comparison, of a kind that `patternloom list plots` tells of. Raises UnknownName."""
+    from experiments.plotted import plotted
+
+    return plotted(comparison, kind)
+
+
+def run(study: str) -> Result:
+    """A study, run: its sentence and its files by name. Raises UnknownName and other UserErrors."""
+    from experiments.study import run_study
+
+    return run_study(study)
+
+
+def _pairs(values: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
+    """A mapping as pairs of texts."""
+    return tuple((name, str(value)) for name, value in values.items())
