@@ -10,7 +10,7 @@ from gpu_model.laid_out import LaidOut, lay_out
 from gpu_model.legal import Group, Grouping
 from patterns.errors import DoesNotFit
 from patterns.graph import Graph
-from patterns.pipeline.simulate import simulate
+from patterns.run import simulated
 from patterns.units import ticks
 
 
@@ -93,7 +93,7 @@ class Costs:
 
 def _run_ps(laid_out: LaidOut) -> int:
     programs = programs_of(laid_out.asked.what, laid_out.chosen, laid_out.combine)
-    return sum(ticks(simulate(program, spans=False).total_cycles, clock_hz) for program, clock_hz in programs)
+    return sum(ticks(simulated(program, spans=False).total_cycles, clock_hz) for program, clock_hz in programs)
 
 
 def sort_of(graph: Graph, group: Group, kept: Collection[str] = ()) -> object:

@@ -14,8 +14,8 @@ from patterns.axes import points, union, without
 from patterns.count import tensor_bytes
 from patterns.follow import Follow, leaders, with_steps
 from patterns.graph import Graph, Node
-from patterns.hashed import hashed_once
 from patterns.kind import has
+from patterns.pipeline.hashed import hashed_once
 from patterns.plan import Tile
 from patterns.tiles import carried_dims, new_dims
 

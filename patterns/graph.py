@@ -11,7 +11,7 @@ from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, Literal
 
-from patterns.hashed import hashed_once
+from patterns.pipeline.hashed import hashed_once
 
 if TYPE_CHECKING:
     import networkx as nx

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
+from patterns.errors import Deadlock
 from patterns.pipeline.calls import CallStep, schedule_program
 from patterns.pipeline.program import Program
 from patterns.pipeline.simulate import simulate
@@ -14,22 +17,38 @@ from patterns.units import ticks
 def run_plan(plan: Plan, *, spans: bool = True) -> Execution:
     """Simulate a plan. Raises Deadlock.
 
-    Calls whose programs differ only in name share one Timeline. Without spans the run is faster and only its times,
-    busy cycles, stalls and counters can be read: no account, no waterfall, no trace.
+    Calls whose programs differ only in name share one Timeline, those of other plans too. Without spans the run is
+    faster and only its times, busy cycles, stalls and counters can be read: no account, no waterfall, no trace.
     """
-    timelines: dict[Program, Timeline] = {}
-    calls = tuple(_run_call(call, timelines, spans) for call in plan.calls)
+    calls = tuple(_run_call(call, spans) for call in plan.calls)
     steps = [_step(call, run) for call, run in zip(plan.calls, calls, strict=True)]
     schedule = schedule_program(steps, plan.launch)
     return Execution(plan, calls, schedule, simulate(schedule, spans=spans))
 
 
-def _run_call(call: Call, timelines: dict[Program, Timeline], spans: bool) -> CallRun:
-    """One call, simulated unless an equal program was; its time is rounded up once, with its own clock."""
-    content = Program("", call.program.units, call.program.channels, call.program.roles, call.program.barriers)
-    if content not in timelines:
-        timelines[content] = simulate(call.program, spans=spans)
-    timeline = timelines[content]
+def simulated(program: Program, *, spans: bool = True) -> Timeline:
+    """The Timeline of a Program, run once for all that differ only in name. Raises Deadlock."""
+    try:
+        return _with_spans(program.content) if spans else _totals(program.content)
+    except Deadlock:
+        return simulate(program, spans=spans)  # says which program it is
+
+
+@lru_cache(maxsize=64)
+def _with_spans(content: Program) -> Timeline:
+    """Memo of runs with spans, which may have very many of them: those of one comparison."""
+    return simulate(content)
+
+
+@lru_cache(maxsize=4096)
+def _totals(content: Program) -> Timeline:
+    """Memo of runs without spans: most kernels of a sweep are those of the points before."""
+    return simulate(content, spans=False)
+
+
+def _run_call(call: Call, spans: bool) -> CallRun:
+    """One call; its time is rounded up once, with its own clock."""
+    timeline = simulated(call.program, spans=spans)
     return CallRun(call.name, timeline, ticks(timeline.total_cycles, call.clock_hz))
 
 

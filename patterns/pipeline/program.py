@@ -6,10 +6,11 @@ It is data: printed by listing.py, run by simulate.py, hashed and compared like 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, get_args
 
+from patterns.pipeline.hashed import hashed_once
 from patterns.pipeline.script import Op
 
 UnitClass = Literal["matrix", "vector", "special", "memory", "network", "issue", "sync", "launch"]
@@ -54,6 +55,7 @@ class Role:
     script: tuple[Op, ...]
 
 
+@hashed_once
 @dataclass(frozen=True)
 class Program:
     """Units, channels, barriers and roles; ends when all roles did and nothing is in flight."""
@@ -68,3 +70,8 @@ class Program:
     def unit_named(self) -> Mapping[str, Unit]:
         """Unit by name."""
         return {unit.name: unit for unit in self.units}
+
+    @cached_property
+    def content(self) -> Program:
+        """The Program without its name: all that a run of it depends on."""
+        return replace(self, name="") if self.name else self
