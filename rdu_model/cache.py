@@ -37,7 +37,7 @@ class CacheInfo(NamedTuple):
 
 @dataclass(frozen=True)
 class Content:
-    """An intended call by its content; `piece` is one that has it.
+    """An intended call by its content; `piece` is one that has it. placement: '' of sections that are not placed yet.
 
     elsewhere: what its nodes make and others read, or the graph is for.
     """
@@ -63,9 +63,8 @@ def made(piece: Piece, machine: Machine, call_cycles: int, placement: str, seed:
     """The sections of an intended call, and whether they were compiled before. Raises DoesNotFit, UserError."""
     before = _made.cache_info().misses
     found = _made(_content(piece, machine, call_cycles, placement, seed))
-    if _made.cache_info().misses > before:
-        return found, False
-    return replace(found, parts=tuple(_of_graph(part, piece.graph) for part in found.parts)), True
+    cached = _made.cache_info().misses == before
+    return replace(found, parts=tuple(_of_graph(part, piece.graph) for part in found.parts)), cached
 
 
 def cache_info() -> CacheInfo:
@@ -77,16 +76,28 @@ def cache_info() -> CacheInfo:
 def forget() -> None:
     """Empties the cache."""
     _made.cache_clear()
+    _unwired.cache_clear()
 
 
 @lru_cache(maxsize=KEPT)
 def _made(content: Content) -> Made:
-    found = make(content.piece, content.machine, content.call_cycles)
+    found = _unwired(replace(content, placement="", seed=0))
     parts = (replace(part, section=wired(part.section, content.placement, content.seed)) for part in found.parts)
     return replace(found, parts=tuple(parts))
 
 
-def _content(piece: Piece, machine: Machine, call_cycles: int, placement: str, seed: int) -> Content:
+@lru_cache(maxsize=KEPT)
+def _unwired(content: Content) -> Made:
+    """The sections of an intended call wherever they are placed. A loop finds those of a single execution here."""
+
+    def once(piece: Piece) -> Made:
+        found = _unwired(_content(piece, content.machine, content.call_cycles))
+        return replace(found, parts=tuple(_of_graph(part, piece.graph) for part in found.parts))
+
+    return make(content.piece, content.machine, content.call_cycles, once)
+
+
+def _content(piece: Piece, machine: Machine, call_cycles: int, placement: str = "", seed: int = 0) -> Content:
     graph = piece.graph
     names = dict.fromkeys(name for node in piece.nodes for name in (*node.reads, node.writes))
     storages = dict.fromkeys(graph.tensor_named[name].shares or name for name in names)

@@ -7,6 +7,7 @@ or goes through off-chip memory where that is faster. If calls of single executi
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from patterns.count import group_traffic
@@ -37,6 +38,8 @@ MANY_TILES = 100_000
 AGAIN = 1.5
 WORTH = 0.1
 
+Once = Callable[[Piece], "Made"]
+
 
 @dataclass(frozen=True)
 class Made:
@@ -54,24 +57,28 @@ class Made:
     spilled: str = ""
 
 
-def make(piece: Piece, machine: Machine, call_cycles: int) -> Made:
-    """The sections of what is intended as one call. Raises DoesNotFit for a node that fits no section."""
+def make(piece: Piece, machine: Machine, call_cycles: int, once: Once | None = None) -> Made:
+    """The sections of what is intended as one call. Raises DoesNotFit for a node that fits no section.
+
+    once: finds the sections of a single execution, which a loop is compared with; without it they are made.
+    """
     if piece.iterations == 1:
         return _once(piece, machine, call_cycles)
     looped, lack = _looped(piece, machine, ())
     try:
-        single = _once(replace(piece, iterations=1), machine, call_cycles)
+        alone = replace(piece, iterations=1)
+        single = once(alone) if once else _once(alone, machine, call_cycles)
     except DoesNotFit:
         if looped is None:
             raise
         return Made((looped,), piece.iterations)
     spilled = ""
-    alone = piece.iterations * sum(section_cycles(part.section) for part in single.parts)
-    if looped is None or looped.cycles > alone:
+    apart = piece.iterations * sum(map(_simulated_cycles, single.parts))
+    if looped is None or looped.cycles > apart:
         looped, spilled = _spilled(piece, machine, looped, lack)
     if looped is None:
         return replace(single, unlooped=f"not looped: {lack.text if lack else ''}")
-    calls = alone + piece.iterations * len(single.parts) * call_cycles
+    calls = apart + piece.iterations * len(single.parts) * call_cycles
     if looped.cycles + call_cycles > calls:
         why = f"not looped: one call is predicted to take {looped.cycles + call_cycles:,} cycles, single ones {calls:,}"
         return replace(single, unlooped=why)
@@ -90,6 +97,11 @@ def section_cycles(section: Section) -> int:
     if (iterations == 1 and len(flow.leaves) > MANY) or sum(map(flow.tiles_of, flow.leaves)) > MANY_TILES:
         return expected_cycles(section)
     return simulate(emit(wired(section, "estimate", 0)), spans=False).total_cycles
+
+
+def _simulated_cycles(part: Part) -> int:
+    """What a part of a single execution is predicted to take. A node alone was not simulated when it was made."""
+    return part.cycles if len(part.section.flow.metapipe.nodes) > 1 else section_cycles(part.section)
 
 
 def _shortened(section: Section, iterations: int) -> Section:
