@@ -11,17 +11,19 @@ from typing import TYPE_CHECKING
 
 from experiments.validation.plan_bands import PartBand, combined
 from patterns.report import OVERLAP_PARTS, PICOSECONDS, WATERFALL_PARTS
+from patterns.spent import ENERGY_PARTS
 
 if TYPE_CHECKING:
     from experiments.compare import Outcome
+    from patterns.energy import Energy
     from patterns.plan import Room
 
 LEVELS = ("hbm", "l2", "onchip", "ddr", "network")
 
 
 def reports_json(outcomes: Sequence[Outcome]) -> str:
-    """All reports as one JSON text: times in seconds, bytes by level, parts by name; error bands in percent;
-    of an RDU off-chip bytes of one socket by tensor and reason, and what lies in its memories."""
+    """All reports as one JSON text: times in seconds, bytes by level, parts by name, joules of all members, error
+    bands in percent; of an RDU off-chip bytes of one socket by tensor and reason, and what lies in its memories."""
     return json.dumps({"reports": [report_record(outcome) for outcome in outcomes]}, indent=2, allow_nan=False) + "\n"
 
 
@@ -38,11 +40,29 @@ def report_record(outcome: Outcome) -> dict[str, object]:
         "bytes": complete(report.bytes, LEVELS, 1),
         "overlap": complete(report.overlap_ps, OVERLAP_PARTS, PICOSECONDS),
         "waterfall": complete(report.waterfall_ps, WATERFALL_PARTS, PICOSECONDS),
+        "energy": energy_record(report.energy),
         "error_band_percent": {"low": band[0], "high": band[1]} if band else None,
         "error_bands": [part_record(one) for one in outcome.bands],
         "off_chip": [asdict(moved) for moved in outcome.execution.plan.moved],
         "memories": [room_record(room) for room in outcome.execution.plan.rooms],
     }
+
+
+def energy_record(energy: Energy | None) -> dict[str, object] | None:
+    """Joules of a run over all members and of each part of it: typical, and the ends that sources leave open."""
+    if energy is None:
+        return None
+    fields = ("num_events", "typical_j", "low_j", "high_j")
+    parts = {part.name: {name: getattr(part, name) for name in fields} for part in energy.parts}
+    return {"typical_j": energy.typical_j, "low_j": energy.low_j, "high_j": energy.high_j, "parts": parts}
+
+
+def energy_columns(energy: Energy | None) -> dict[str, object]:
+    """The same as columns: the whole with its ends, and the typical joules of the parts; '' where nothing is known."""
+    parts = {part.name: part.typical_j for part in energy.parts} if energy else {}
+    whole = (energy.typical_j, energy.low_j, energy.high_j) if energy else ("", "", "")
+    named = dict(zip(("energy_j", "energy_low_j", "energy_high_j"), whole, strict=True))
+    return {**named, **{f"energy_{part}_j": parts.get(part, 0.0 if energy else "") for part in ENERGY_PARTS}}
 
 
 def room_record(room: Room) -> dict[str, object]:
@@ -88,6 +108,7 @@ def reports_csv(outcomes: Sequence[Outcome]) -> str:
                 **{f"{level}_bytes": n for level, n in bytes_by_level.items()},
                 **{f"overlap_{part}_s": s for part, s in overlap.items()},
                 **{f"waterfall_{part}_s": s for part, s in waterfall.items()},
+                **energy_columns(report.energy),
                 "error_band_low_percent": band[0] if band else "",
                 "error_band_high_percent": band[1] if band else "",
             }

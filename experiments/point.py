@@ -58,7 +58,10 @@ def _request(point: Point) -> Request:
 
 
 def point_record(point: Point, outcome: Outcome) -> dict[str, Any]:
-    """What a table shows of a run: calls, times in us, the bound beside them, off-chip bytes, joules if known."""
+    """What a table shows of a run: calls, times in us, the bound beside them, off-chip bytes, joules if known.
+
+    energy_j is the typical value, the other two are the ends that its sources leave open.
+    """
     report = outcome.report
     by_level = dict(report.bytes)
     energy = report.energy
@@ -72,4 +75,6 @@ def point_record(point: Point, outcome: Outcome) -> dict[str, Any]:
         "bound": report.bound,
         "off_chip_bytes": by_level.get("hbm", 0) + by_level.get("ddr", 0),
         "energy_j": energy.typical_j if energy else None,
+        "energy_low_j": energy.low_j if energy else None,
+        "energy_high_j": energy.high_j if energy else None,
     }

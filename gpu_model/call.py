@@ -8,6 +8,7 @@ from dataclasses import replace
 from gpu_model.asked import Chosen
 from gpu_model.combine import Combine
 from gpu_model.cuts import PARTIAL_BYTES, Amounts, Cut
+from gpu_model.energy import combine_events, kernel_events
 from gpu_model.exchange import sent_bytes
 from gpu_model.legal import Group
 from gpu_model.lookups import EACH, FOUND
@@ -45,6 +46,7 @@ def call_of(name: str, block: Block, group: Group, chosen: Chosen, members: int,
         reason=group.reason,
         schedule_reason=chosen.reason,
         reach=_reach(chosen),
+        events=kernel_events(chosen, amounts, total, machine),
     )
 
 
@@ -83,6 +85,7 @@ def combine_call(name: str, block: Block, of: Call, combine: Combine) -> Call:
         traffic=_traffic(combine.total, 0),
         schedule=_described(STREAMING, combine.choice),
         reason=f"puts together the parts of {of.name}, which are there because its tiles alone leave SMs idle",
+        events=combine_events(combine, combine.machine),
     )
 
 

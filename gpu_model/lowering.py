@@ -52,10 +52,9 @@ def lower(
     warnings = (*_too_large(graph, machine, members), *converted(graph, machine))
     # 3. Fuse each block's nodes into kernels.
     fused = [(block, *kernels(graph, block, ask, how)) for block in graph.blocks]
-    # 4. Lay each kernel out, and launch it as often as its block is run.
+    # 4. Lay each kernel out, and launch it as often as its block is run: together they are the plan.
     parts = tuple(_laid_out(graph, block, groups, ask) for block, groups, _ in fused)
     calls = (one_call(graph, parts, ask.machine),) if together(how) else tuple(_calls(parts, ask.machine))
-    # 5. Together they are the plan.
     warnings += (*_unasked(parts, ask), *_misfits(parts, how, machine), *no_room(graph, calls, machine.hbm_bytes))
     return Plan(
         machine=machine.name,
@@ -69,6 +68,7 @@ def lower(
         refusals=tuple(refusal for _, _, refused in fused for refusal in refused),
         warnings=tuple(dict.fromkeys(warnings)),
         kept_bytes=kept.num_bytes,
+        prices=machine,
     )
 
 

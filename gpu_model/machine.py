@@ -9,6 +9,7 @@ from importlib.resources.abc import Traversable
 from typing import Literal
 
 from gpu_model.plausible import contradictions, hint, impossible
+from patterns.energy import EnergyPrices
 from patterns.parameters import Parameters, Rules, read_parameters
 from patterns.pipeline.hashed import hashed_once
 from patterns.plugin import data_file, data_files
@@ -19,7 +20,7 @@ MACHINES = "gpu_model.machines"
 
 @hashed_once
 @dataclass(frozen=True, kw_only=True)
-class Machine:
+class Machine(EnergyPrices):
     """What the model believes about a GPU. Rates without `_per_s` are of one SM unless the name says l2.
 
     Matrix products. mma_*: the smallest matrix instruction; rows, columns and inner bytes are padded to it.

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from patterns.energy import EnergyPrices, price_mistakes
 from patterns.errors import did_you_mean
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ FEATURES = (
 )
 GHZ = 1e9
 WARPGROUP = 128
+# What a GPU spends energy on: it has neither PMUs nor DDR.
+PRICES = tuple(name for name in EnergyPrices.__dataclass_fields__ if not name.startswith(("onchip", "ddr")))
 # Bytes of an element by the parameter with the peak of its type.
 PEAKS = (("bf16_flops_per_cycle", 2), ("fp8_flops_per_cycle", 1), ("tf32_flops_per_cycle", 4))
 
@@ -71,6 +74,7 @@ def impossible(machine: Machine) -> Iterator[tuple[str, str]]:
     if machine.node_gpus and not machine.node_network_bytes_per_s:
         yield "node_gpus", "a node ends there, and node_network_bytes_per_s does not say what goes on to others"
     yield from _clocks(machine)
+    yield from price_mistakes(machine, PRICES)
 
 
 def _clocks(machine: Machine) -> Iterator[tuple[str, str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil
@@ -19,12 +19,15 @@ KIB = 1024
 class Mma:
     """A matrix product as the tensor core runs it: cycles of one SM, and FLOPs with the padding to its shape.
 
-    row_blocks: blocks of the instruction's rows, which different warpgroups can compute.
+    row_blocks: blocks of the instruction's rows, which different warpgroups can compute. instructions: matrix
+    instructions; operand_bytes: what they, or the warps that feed them, read of shared memory.
     """
 
     cycles: int
     flops: int
     row_blocks: int = 1
+    instructions: int = field(default=0, compare=False)
+    operand_bytes: int = field(default=0, compare=False)
 
 
 @lru_cache(maxsize=8192)
@@ -52,17 +55,21 @@ def _mma(machine: Machine, rows: int, columns: int, inner: int, dtype: str, coun
         per_block += _instruction_cycles(machine, rest, k, dtype, conflicts)
     flops = 2 * blocks * machine.mma_rows * padded * depth * k
     computing = per_block * (blocks * depth)
-    reading = _warp_reading_cycles(machine, blocks * machine.mma_rows, padded, bytes_of(depth * k, dtype)) * conflicts
-    return Mma(ceil(max(computing, reading) * count), flops * count, blocks * count)
+    by_warps = _warp_reading_bytes(machine, blocks * machine.mma_rows, padded, bytes_of(depth * k, dtype))
+    reading = Fraction(by_warps, machine.smem_read_bytes_per_cycle) * conflicts
+    wide += bool(rest)
+    operands = by_warps or bytes_of((machine.mma_rows * wide + padded) * k, dtype) * blocks * depth
+    cycles, instructions = ceil(max(computing, reading) * count), wide * blocks * depth
+    return Mma(cycles, flops * count, blocks * count, instructions * count, operands * count)
 
 
-def _warp_reading_cycles(machine: Machine, rows: int, columns: int, inner_bytes: int) -> Fraction:
+def _warp_reading_bytes(machine: Machine, rows: int, columns: int, inner_bytes: int) -> int:
     """Where operands of an instruction come from registers: every warp reads those of its part of the tile."""
     if not machine.warp_rows or not machine.warp_columns:
-        return Fraction(0)
+        return 0
     high, wide = min(rows, machine.warp_rows), min(columns, machine.warp_columns)
     warps = -(-rows // high) * -(-columns // wide)
-    return Fraction(warps * (high + wide) * inner_bytes, machine.smem_read_bytes_per_cycle)
+    return warps * (high + wide) * inner_bytes
 
 
 def _instruction_cycles(machine: Machine, columns: int, inner: int, dtype: str, conflicts: int) -> Fraction:

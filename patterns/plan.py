@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
+from patterns.energy import EnergyPrices, Event
 from patterns.graph import Graph
 from patterns.pipeline.program import Program
 
@@ -62,6 +63,7 @@ class Call:
     iterations: executions of its block inside one launch (a looped section: all layers).
     work: (resource, amount) of one launch over the whole machine, as issued (padding and re-reads included).
     traffic: (memory level, bytes) of one launch over the whole machine.
+    events: (event, amount) of one launch over the whole machine that cost energy beside those of work and traffic.
     reach: (resource, share) of the achievable rates that the call's own instructions allow, where less than all.
     reason: why these nodes are one call, for people. schedule_reason: why they have this schedule.
     """
@@ -82,6 +84,7 @@ class Call:
     reason: str = ""
     schedule_reason: str = ""
     reach: tuple[tuple[Resource, float], ...] = ()
+    events: tuple[tuple[Event, int], ...] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True)
@@ -162,6 +165,7 @@ class Plan:
 
     kept_bytes: of what the graph reads, what the chip has kept from the run before.
     spilled_bytes: of what a run must move at least, what lies in DDR because HBM has no room for it.
+    prices: what the machine's file says of energy; None where it says nothing.
     rooms: of memories whose use is planned. moved: off-chip bytes by tensor and reason; together they are the traffic.
     """
 
@@ -179,6 +183,7 @@ class Plan:
     spilled_bytes: int = 0
     rooms: tuple[Room, ...] = ()
     moved: tuple[Moved, ...] = field(default=(), repr=False)
+    prices: EnergyPrices | None = field(default=None, repr=False)
 
     @cached_property
     def call_named(self) -> Mapping[str, Call]:

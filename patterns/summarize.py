@@ -33,6 +33,7 @@ from patterns.report import (
     Launching,
     Report,
 )
+from patterns.spent import energy_of
 
 Parts = tuple[tuple[str, int], ...]
 Amounts = tuple[tuple[Resource, int], ...]
@@ -78,6 +79,7 @@ def summarize(execution: Execution) -> Report:
         utilization=_utilization(execution, time_ps),
         warnings=plan.warnings,
         launching=_launching(execution, gaps),
+        energy=energy_of(plan, time_ps),
     )
 
 

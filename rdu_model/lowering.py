@@ -12,6 +12,7 @@ from patterns.units import exact
 from rdu_model.compilation import Choices, Compilation, compile_graph, compile_metapipe
 from rdu_model.depths import shallow_buffers
 from rdu_model.emit import emit
+from rdu_model.energy import section_events
 from rdu_model.machine import Machine, macs_per_pcu, usable_pcus
 from rdu_model.memory import off_chip
 from rdu_model.operand_types import widened
@@ -80,6 +81,7 @@ def plan_of(compiled: Compilation, graph: Graph, machine: Machine, members: int,
         spilled_bytes=_spilled_bytes(graph, compiled, machine),
         rooms=rooms(compiled.homes, machine),
         moved=off_chip(graph, compiled.sections),
+        prices=machine,
     )
 
 
@@ -108,6 +110,7 @@ def _call(section: Section, reason: str, machine: Machine, block_count: int) -> 
         traffic=tuple((level, counters[f"{level}_bytes"]) for level in _LEVELS if f"{level}_bytes" in counters),  # type: ignore[misc]
         schedule="metapipe",
         reason=f"{reason}; {section.pcus} PCUs, {section.pmus} PMUs",
+        events=section_events(section.flow.asked.values(), counters.get("matrix_flops", 0)),
     )
 
 

@@ -11,6 +11,7 @@ from fractions import Fraction
 from importlib.resources.abc import Traversable
 from typing import Literal
 
+from patterns.energy import EnergyPrices
 from patterns.parameters import Parameters, Rules, read_parameters
 from patterns.plugin import data_file, data_files
 from patterns.units import cycles_of_ps, exact
@@ -20,7 +21,7 @@ PACKAGE = "rdu_model.machines"
 
 
 @dataclass(frozen=True)
-class Machine:
+class Machine(EnergyPrices):
     """One socket.
 
     A PCU is `pcu_lanes` wide and `pcu_stages` deep; as a systolic array each functional unit does `packed_macs`

@@ -7,8 +7,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from patterns.energy import EnergyPrices, price_mistakes
+
 if TYPE_CHECKING:
     from rdu_model.machine import Machine
+
+# What an RDU spends energy on: no SMs, no products of bytes, and no instructions where PCUs are configured once.
+PRICES = tuple(
+    name for name in EnergyPrices.__dataclass_fields__ if not name.startswith(("smem", "l2", "issue", "fp8"))
+)
 
 
 def hint(name: str) -> str:
@@ -35,3 +42,4 @@ def impossible(machine: Machine) -> Iterator[tuple[str, str]]:
     """(field, message) for values of which nothing could come: a memory that holds bytes and moves none."""
     if machine.hbm_bytes and not machine.hbm_bytes_per_s:
         yield "hbm_bytes_per_s", "HBM that holds bytes needs a bandwidth; a machine without HBM has hbm_bytes: 0 B"
+    yield from price_mistakes(machine, PRICES)

@@ -8,12 +8,14 @@ from dataclasses import dataclass, replace
 
 from gpu_model.call import tiling_of
 from gpu_model.cuts import Amounts
+from gpu_model.energy import Events, combine_events, kernel_events
 from gpu_model.laid_out import LaidOut
 from gpu_model.legal import Group
 from gpu_model.machine import Machine
 from gpu_model.megakernel.paged import Body, program
 from gpu_model.megakernel.tasks import Operator, Task, operators_of, page_misfit, page_slots, task_of
 from patterns.count import storage_of
+from patterns.energy import Event
 from patterns.graph import Block, Graph
 from patterns.plan import Call, Level, Nest, Resource, Tiling
 
@@ -59,7 +61,21 @@ def one_call(graph: Graph, parts: Sequence[Part], machine: Machine) -> Call:
         traffic=traffic,
         schedule=f"tasks in pages ({page_slots(machine)} for weights)",
         reason=f"{tasks:,} operators that wait for counters, not for the ends of kernels",
+        events=_events(parts, machine),
     )
+
+
+def _events(parts: Sequence[Part], machine: Machine) -> Events:
+    """What costs energy beside ops and bytes: as in the kernels that its operators would be."""
+    events: Counter[Event] = Counter()
+    for part in parts:
+        for laid_out in part.laid_out:
+            chosen, combine = laid_out.chosen, laid_out.combine
+            amounts = sum((priced.total for priced in chosen.cuts), Amounts())
+            once = dict(kernel_events(chosen, amounts, chosen.total, machine))
+            once = Counter(once) + Counter(dict(combine_events(combine, machine)) if combine else {})
+            events.update({name: amount * part.block.count for name, amount in once.items()})
+    return tuple(events.items())
 
 
 def _clocked(parts: Sequence[Part], machine: Machine) -> Machine:

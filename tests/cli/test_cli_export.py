@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 KEYS = [
     *("machine", "mode", "calls", "calls_per_layer", "time_s", "bound_s", "bytes", "overlap", "waterfall"),
-    *("error_band_percent", "error_bands", "off_chip", "memories"),
+    *("energy", "error_band_percent", "error_bands", "off_chip", "memories"),
 ]
 
 
