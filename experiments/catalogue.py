@@ -124,6 +124,13 @@ def studies() -> list[Entry]:
     return [Entry(name, about_module(f"experiments.studies.{name}")) for name in modules("experiments.studies")]
 
 
+def sweeps() -> list[Entry]:
+    """Example sweeps."""
+    from experiments.sweep.examples import example_names
+
+    return [Entry(name, about_data("experiments.sweep.examples", f"{name}.yaml")) for name in example_names()]
+
+
 def families() -> list[Entry]:
     """Families of measurements that the GPU model is validated with."""
     from experiments.validation.family import FAMILIES, family_names
@@ -172,5 +179,6 @@ SECTION_ENTRIES: Mapping[str, Callable[[], list[Entry]]] = {
     "kinds": kinds,
     "architectures": architectures,
     "studies": studies,
+    "sweeps": sweeps,
     "families": families,
 }

@@ -125,7 +125,8 @@ def _too_large(graph: Graph, machine: Machine, members: int) -> Iterator[str]:
     needed = held_bytes(graph)
     if needed > machine.hbm_bytes:
         help_text = f"at least {-(-needed * members // machine.hbm_bytes):,} GPUs would hold it"
-        misfit = DoesNotFit(f"{graph.name} on {machine.name}", "bytes of memory", needed, machine.hbm_bytes, help_text)
+        what = f"{graph.name} on {machine.name}"
+        misfit = DoesNotFit(what, "bytes of memory", needed, machine.hbm_bytes, help_text, memory=True)
         if machine.fit == "refuse":
             raise misfit
         yield str(misfit)

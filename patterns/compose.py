@@ -223,17 +223,25 @@ def _repeated(graph: Graph, name: str, count: int) -> Graph:
 
 def loaded(target: str, document: Document, extents: Mapping[str, str], opened: Opened) -> Graph:
     """A graph that a file uses: a workload by its name, or a file by its path from there. Raises UserErrors."""
+    from patterns.library import GRAPH_SUFFIXES, graph_file, workload
+
+    found = found_at(target, document)
+    if isinstance(found, FilePath) and target.endswith(GRAPH_SUFFIXES):
+        return _read(found, extents, opened)
+    ours = graph_file(target) if isinstance(found, str) else None
+    if ours is not None:
+        return _read(ours, extents, opened)
+    return workload(str(found), overrides=dict(extents))
+
+
+def found_at(target: str, document: Document) -> FilePath | str:
+    """Where what a file uses is: a path, seen from the file, or the name of a workload."""
     from patterns.importer import suffixes
-    from patterns.library import GRAPH_SUFFIXES, graph_file, names, workload
+    from patterns.library import GRAPH_SUFFIXES, names
 
     here = FilePath(document.file).parent / target
     is_path = target not in names() and (target.endswith((*GRAPH_SUFFIXES, *suffixes())) or here.is_file())
-    if is_path and target.endswith(GRAPH_SUFFIXES):
-        return _read(here, extents, opened)
-    found = None if is_path else graph_file(target)
-    if found is not None:
-        return _read(found, extents, opened)
-    return workload(str(here) if is_path else target, overrides=dict(extents))
+    return here if is_path else target
 
 
 def _read(file: FilePath | Traversable, extents: Mapping[str, str], opened: Opened) -> Graph:

@@ -65,17 +65,41 @@ class UnknownName(UserError):
 
 
 class DoesNotFit(UserError):
-    """A plan asks a machine for more than it has: what is needed, what there is, what would help."""
+    """A plan asks a machine for more than it has: what is needed, what there is, what would help.
 
-    def __init__(self, what: str, resource: str, needed: int, available: int, help_text: str) -> None:
+    nearest: the nearest change that would do, where whoever raises knows it ('4 stages would do'). memory: whether it
+    is the memory that holds the whole graph, which members share.
+    """
+
+    def __init__(
+        self,
+        what: str,
+        resource: str,
+        needed: int,
+        available: int,
+        help_text: str,
+        *,
+        nearest: str = "",
+        memory: bool = False,
+    ) -> None:
+        self.what = what
         self.resource = resource
         self.needed = needed
         self.available = available
+        self.help_text = help_text
+        self.nearest = nearest or help_text
+        self.memory = memory
         super().__init__(f"{what} does not fit: needs {needed:,} {resource}, there is {available:,}; {help_text}")
 
 
 class Deadlock(UserError):
     """A program stopped before its end: each stuck role, and the channel depth that would do."""
+
+
+class BrokenInvariant(AssertionError):
+    """A run came out as no run can: faster than its bound, a part below 0, parts that are not the whole. It is a bug,
+    and no user's mistake; whoever runs many points tells of it and goes on.
+    """
 
 
 # A hostile file has names by the ten thousand, or of a megabyte; comparing all of them would take hours.

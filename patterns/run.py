@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
 
 from patterns.errors import Deadlock
@@ -12,6 +13,20 @@ from patterns.pipeline.timeline import Timeline
 from patterns.plan import Call, Plan
 from patterns.report import CallRun, Execution
 from patterns.units import ticks
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Calls that were run without spans: those that were simulated, and those that one simulated before stood for."""
+
+    simulated: int = 0
+    reused: int = 0
+
+    def __sub__(self, before: Counts) -> Counts:
+        return Counts(self.simulated - before.simulated, self.reused - before.reused)
+
+    def __add__(self, other: Counts) -> Counts:
+        return Counts(self.simulated + other.simulated, self.reused + other.reused)
 
 
 def run_plan(plan: Plan, *, spans: bool = True) -> Execution:
@@ -44,6 +59,12 @@ def _with_spans(content: Program) -> Timeline:
 def _totals(content: Program) -> Timeline:
     """Memo of runs without spans: most kernels of a sweep are those of the points before."""
     return simulate(content, spans=False)
+
+
+def counted() -> Counts:
+    """Those of this process until now."""
+    kept = _totals.cache_info()
+    return Counts(kept.misses, kept.hits)
 
 
 def _run_call(call: Call, spans: bool) -> CallRun:

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Discriminator, create_model
 
 from patterns.kind import kind_named, kind_names
-from patterns.spec import AgainSpec, BlockSpec, GraphSpec, JoinSpec, NodeSpec, TensorSpec, UseSpec, graph_of
+from patterns.spec import AgainSpec, BlockSpec, GraphSpec, JoinSpec, NodeSpec, Strict, TensorSpec, UseSpec, graph_of
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 TITLE = "patternloom graph"
@@ -35,6 +35,13 @@ def graph_schema() -> dict[str, Any]:
     return {"$schema": DIALECT, "title": TITLE, **found}
 
 
+def model_schema(model: type[Strict]) -> dict[str, Any]:
+    """The schema of any file that a model is of, with what is said of its fields."""
+    found: dict[str, Any] = _plain(model.model_json_schema())
+    _tell(found, model)
+    return found
+
+
 def _tell(schema: dict[str, Any], model: type[BaseModel]) -> None:
     """Add what is said of a model's fields. Pydantic would read it whenever a graph is loaded, which takes time."""
     for field, text in _texts(model).items():
@@ -46,7 +53,7 @@ def _texts(model: type[BaseModel]) -> dict[str, str]:
     """The texts below the fields of a model and of those that it extends."""
     found: dict[str, str] = {}
     for owner in reversed(model.__mro__):
-        if owner.__module__.startswith("patterns."):
+        if issubclass(owner, Strict):
             found |= _texts_in(owner)
     return found
 

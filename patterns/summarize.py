@@ -14,6 +14,7 @@ from itertools import accumulate, pairwise
 from typing import get_args
 
 from patterns.count import compulsory
+from patterns.errors import BrokenInvariant
 from patterns.graph import Graph
 from patterns.needed import needed_demand
 from patterns.pipeline.bounds import limiting_unit
@@ -58,10 +59,10 @@ def summarize(execution: Execution) -> Report:
     plan = execution.plan
     time_ps = execution.schedule.total_cycles
     sums = _call_sums(execution)
-    bound, bound_ps = _bound(plan)
+    bound, bound_ps = bound_of(plan)
     gaps = _device_gaps(execution, sums)
-    _check(plan, sums, time_ps, bound, bound_ps)
-    counts = _calls_by_block(plan)
+    check_rates(execution, bound, bound_ps)
+    counts = counted_by_block(plan)
     return Report(
         machine=plan.machine,
         family=plan.family,
@@ -69,11 +70,11 @@ def summarize(execution: Execution) -> Report:
         members=plan.members,
         calls=sum(count.total for count in counts),
         calls_by_block=counts,
-        calls_per_layer=_calls_per_layer(counts),
+        calls_per_layer=per_layer(counts),
         time_ps=time_ps,
         bound_ps=bound_ps,
         bound=bound,
-        bytes=_bytes_by_level(plan),
+        bytes=bytes_moved(plan),
         overlap_ps=_exact("overlap", _overlap(sums, gaps), OVERLAP_PARTS, time_ps),
         waterfall_ps=_exact("waterfall", _waterfall(plan, sums, gaps, bound_ps, time_ps), WATERFALL_PARTS, time_ps),
         utilization=_utilization(execution, time_ps),
@@ -107,7 +108,7 @@ def picoseconds(work: Amounts, rates: Mapping[str, float]) -> dict[str, Fraction
     }
 
 
-def _bound(plan: Plan) -> tuple[str, int]:
+def bound_of(plan: Plan) -> tuple[str, int]:
     """The resource that takes longest for the graph's compulsory work at the datasheet's rates, and how long."""
     off_chip = plan.rates.off_chip
     work = dict(compulsory_work(plan.graph, off_chip))
@@ -169,7 +170,7 @@ def _device_gaps(execution: Execution, sums: list[CallSums]) -> Counter[str]:
     gaps = Counter({name: schedule.pop(name) for name in _GAPS})
     running = sum(one.duration_ps * one.call.count for one in sums)
     if sum(schedule.values()) != running:
-        raise AssertionError(f"{execution.plan.machine}: calls take {running} ps, the device is busy for {schedule}")
+        raise BrokenInvariant(f"{execution.plan.machine}: calls take {running} ps, the device is busy for {schedule}")
     return gaps
 
 
@@ -216,21 +217,22 @@ def _work_levels(plan: Plan) -> dict[str, int]:
 def _exact(what: str, parts: Mapping[str, int], order: tuple[str, ...], time_ps: int) -> Parts:
     """The parts in order. Raises if one is negative or their sum is not the whole time."""
     if set(parts) - set(order) or min(parts.values(), default=0) < 0 or sum(parts.values()) != time_ps:
-        raise AssertionError(f"{what} does not add up to {time_ps}: {dict(parts)}")
+        raise BrokenInvariant(f"{what} does not add up to {time_ps}: {dict(parts)}")
     return tuple((name, parts.get(name, 0)) for name in order)
 
 
-def _check(plan: Plan, sums: list[CallSums], time_ps: int, bound: str, bound_ps: int) -> None:
-    """Nothing is faster than the datasheet says: not the run, and no call."""
+def check_rates(execution: Execution, bound: str, bound_ps: int) -> None:
+    """Nothing is faster than the datasheet says: not the run, and no call. Raises BrokenInvariant."""
+    plan, time_ps = execution.plan, execution.schedule.total_cycles
     if time_ps < bound_ps:
-        raise AssertionError(f"{plan.machine}: {time_ps} ps is below the bound of {bound_ps} ps by {bound}")
-    for one in sums:
-        for resource, needed in picoseconds(one.call.work, plan.rates.peak_by_resource).items():
-            if one.duration_ps < int(needed):
-                raise AssertionError(f"{plan.machine}: call {one.call.name} exceeds the peak rate of {resource}")
+        raise BrokenInvariant(f"{plan.machine}: {time_ps} ps is below the bound of {bound_ps} ps by {bound}")
+    for call, run in zip(plan.calls, execution.calls, strict=True):
+        for resource, needed in picoseconds(call.work, plan.rates.peak_by_resource).items():
+            if run.duration_ps < int(needed):
+                raise BrokenInvariant(f"{plan.machine}: call {call.name} exceeds the peak rate of {resource}")
 
 
-def _calls_by_block(plan: Plan) -> tuple[CallCount, ...]:
+def counted_by_block(plan: Plan) -> tuple[CallCount, ...]:
     """Launches by block, in order of first appearance; one where all calls are parts of one launch."""
     if plan.launch.together and plan.calls:
         return (CallCount("", 1, 1, 1),)
@@ -247,13 +249,13 @@ def _count(block: str, calls: list[Call]) -> CallCount:
     return CallCount(block, executions, per_execution, sum(call.count for call in calls))
 
 
-def _calls_per_layer(counts: tuple[CallCount, ...]) -> int | None:
+def per_layer(counts: tuple[CallCount, ...]) -> int | None:
     """Launches for one execution of the block that is executed most; None if none is repeated."""
     most = max(counts, key=lambda count: count.executions, default=None)
     return most.per_execution if most is not None and most.executions > 1 else None
 
 
-def _bytes_by_level(plan: Plan) -> tuple[tuple[str, int], ...]:
+def bytes_moved(plan: Plan) -> tuple[tuple[str, int], ...]:
     """Traffic of the whole run over all members."""
     moved = Counter(dict.fromkeys(get_args(Level), 0))
     for call in plan.calls:

@@ -46,6 +46,7 @@ def check_memory(graph: Graph, machine: Machine, members: int) -> None:
         needed,
         available,
         f"weights {weights:,}, states {states:,}, inputs and outputs {exchanged:,}; {would_do}",
+        memory=True,
     )
 
 

@@ -119,7 +119,8 @@ def _too_large(symbol: Symbol, homes: Iterable[Home], machine: Machine) -> DoesN
     told = " and ".join(f"{amount:,} bytes of {tier.upper()}" for tier, amount in free.items())
     what = f"{' and '.join(repr(name) for name in symbol.names)} ({symbol.use}) on {machine.name}"
     help_text = f"it lies in one memory, and what moves more leaves {told}; more sockets would help"
-    return DoesNotFit(what, "bytes of memory per socket", symbol.num_bytes, max(free.values()), help_text)
+    largest = max(free.values())
+    return DoesNotFit(what, "bytes of memory per socket", symbol.num_bytes, largest, help_text, memory=True)
 
 
 def symbols(graph: Graph, sections: Sequence[Compiled]) -> tuple[Symbol, ...]:

@@ -21,6 +21,7 @@ SECTIONS = (
     "kinds",
     "architectures",
     "studies",
+    "sweeps",
     "families",
 )
 
@@ -29,8 +30,8 @@ SECTIONS = (
 @click.argument("section", type=click.Choice(SECTIONS), required=False, metavar="[SECTION]")
 def command(section: str | None) -> None:
     """List machines, graphs, policies, schedules, loaders, layouts, launches, stages (of the RDU's compile flow), kinds
-    (of patterns), architectures (of models that are imported), studies or families (of measurements); everything if
-    SECTION is left out.
+    (of patterns), architectures (of models that are imported), studies, sweeps (examples) or families (of
+    measurements); everything if SECTION is left out.
     """
     from experiments.catalogue import SECTION_ENTRIES
     from experiments.text.page import show_page

@@ -1,0 +1,73 @@
+"""A point, run as cheaply as its row needs: graphs and machines are read once, and nothing keeps spans."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from experiments.compare import read_graph
+from experiments.point import Point
+from experiments.request import Request
+from experiments.settings import Settings
+from experiments.sides import Family, Side, load_machine, lower, side_on
+from patterns.brief import Brief, brief
+from patterns.run import run_plan
+from patterns.summarize import summarize
+
+if TYPE_CHECKING:
+    from patterns.graph import Graph
+    from patterns.report import Report
+
+# Points of a sweep share graphs and machines; what is kept is a few megabytes.
+KEPT_GRAPHS = 64
+KEPT_MACHINES = 256
+_SHARED = tuple(field.name for field in fields(Request) if field.name in {own.name for own in fields(Point)})
+
+
+def simulate_point(point: Point, extras: tuple[str, ...] = ()) -> Brief | Report:
+    """The numbers of a point: a Report if parts of its time are asked for. Raises UserErrors, BrokenInvariant."""
+    side = side_of(point)
+    settings = settings_of(point, side.family)
+    graph = graph_of(point)
+    machine = _machine(side.family, side.machine, tuple(settings.of_machine(side.family).items()))
+    plan = lower(side, graph, machine, point.mode)
+    if extras:
+        return summarize(run_plan(plan))
+    return brief(run_plan(plan, spans=False))
+
+
+def side_of(point: Point) -> Side:
+    """The machine of a point, and what is asked of it. Raises UnknownName, UserError."""
+    shared: dict[str, Any] = {name: getattr(point, name) for name in _SHARED}
+    return side_on(Request(**shared), ("gpu", "rdu"), point.machine, point.mode, point.members)
+
+
+def settings_of(point: Point, family: Family) -> Settings:
+    """What a point replaces in its graph and its machine; each setting says where it goes."""
+    placed = ((*name.partition(".")[::2], value) for name, value in point.settings)
+    return Settings(tuple((place, name, value) for place, name, value in placed if place in ("graph", family)))
+
+
+def graph_of(point: Point) -> Graph:
+    """The graph of a point. Raises UserErrors."""
+    settings = tuple((*name.partition(".")[::2], value) for name, value in point.settings if name.startswith("graph."))
+    return _graph(point.workload, point.phase, point.batch, point.context, point.members, settings)
+
+
+@lru_cache(KEPT_GRAPHS)
+def _graph(
+    workload: str,
+    phase: str,
+    batch: int | None,
+    context: int | None,
+    members: int,
+    settings: tuple[tuple[str, str, str], ...],
+) -> Graph:
+    """A graph; a file is read once in a run, so all points of it are of the same graph."""
+    return read_graph(Request(workload, phase, batch, context), members, Settings(settings))
+
+
+@lru_cache(KEPT_MACHINES)
+def _machine(family: Family, name: str, overrides: tuple[tuple[str, str], ...]) -> Any:
+    return load_machine(family, name, dict(overrides))

@@ -1,0 +1,84 @@
+"""A Sweep to its points, in order: rows of `list`, then of `zip`, then the grid with its last field fastest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+from experiments.point import Point
+from experiments.sweep.fields import FIELD, OPTION
+from experiments.sweep.read import Pairs, Sweep, located
+from experiments.sweep.where import holds, plain_name
+from patterns.errors import UserError
+from patterns.expression import ExpressionError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from experiments.sweep.values import Value
+
+MOST_POINTS = 1_000_000
+
+
+@dataclass(frozen=True)
+class Case:
+    """One row to come: its fields as they are written, and the run that they ask for."""
+
+    position: int
+    parameters: Pairs
+    point: Point
+
+
+def most_points(sweep: Sweep) -> int:
+    """Points before the filter."""
+    zipped = len(sweep.zipped[0][1]) if sweep.zipped else 1
+    return max(1, len(sweep.listed)) * zipped * prod(len(values) for _, values in sweep.grid)
+
+
+def expand(sweep: Sweep) -> tuple[Case, ...]:
+    """Every point that passes the filters, in order. Raises UserError for too many, or a filter that fails."""
+    if most_points(sweep) > MOST_POINTS:
+        raise UserError(f"{sweep.name} has {most_points(sweep):,} points; at most {MOST_POINTS:,} are run at once")
+    passing = (parameters for parameters in _combined(sweep) if _passes(sweep, parameters))
+    return tuple(Case(i, parameters, point_of(sweep, parameters)) for i, parameters in enumerate(passing))
+
+
+def _combined(sweep: Sweep) -> Iterator[Pairs]:
+    zipped = [*zip(*([(name, value) for value in values] for name, values in sweep.zipped), strict=True)] or [()]
+    grids = [[(name, value) for value in values] for name, values in sweep.grid]
+    for row, together, every in product(sweep.listed or ((),), zipped, product(*grids)):
+        yield (*sweep.fixed, *row, *together, *every)
+
+
+def _passes(sweep: Sweep, parameters: Pairs) -> bool:
+    given: dict[str, Value | None] = {plain_name(name): None for name in sweep.columns}
+    given |= {plain_name(name): value for name, value in parameters}
+    try:
+        return all(holds(found, given) for found in sweep.filters)
+    except ExpressionError as error:
+        raise UserError(f"where: {error} (of {parameters_text(parameters)})") from None
+
+
+def point_of(sweep: Sweep, parameters: Pairs) -> Point:
+    """The run that fields ask for."""
+    own: dict[str, Any] = {}
+    options, settings = [], []
+    for name, value in parameters:
+        place = sweep.place_of[name]
+        if place.kind == FIELD:
+            own[place.name] = value
+        elif place.kind == OPTION:
+            options.append((place.name, str(value)))
+        else:
+            settings.append((place.shown, str(value)))
+    own["workload"] = located(str(own.get("workload", "")), sweep.folder)
+    return Point(**own, options=tuple(options), settings=tuple(settings))
+
+
+def parameters_text(parameters: Pairs | Mapping[str, Any]) -> str:
+    """'batch 4, machine sn40l': the fields of a point in words."""
+    pairs = parameters if isinstance(parameters, tuple) else tuple(parameters.items())
+    return ", ".join(f"{name} {value}" for name, value in pairs)

@@ -1,0 +1,192 @@
+"""A sweep file to a Sweep: read strictly, its names looked up, every mistake with its line and column."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from experiments.sweep.fields import Known, Place, known_names, mistaken
+from experiments.sweep.values import Value
+from experiments.sweep.where import Filter, need_names, parse_filter, plain_name
+from patterns.errors import Mistake, UserError
+from patterns.expression import ExpressionError
+from patterns.library import names as workload_names
+from patterns.load import Document, load_file, validate
+from patterns.scalars import plain_scalar
+
+if TYPE_CHECKING:
+    from experiments.sweep.spec import SweepSpec
+    from patterns.yaml_tree import Path as DataPath
+
+Pairs = tuple[tuple[str, Value], ...]
+Columns = tuple[tuple[str, tuple[Value, ...]], ...]
+SECTIONS = ("fixed", "list", "zip", "grid")
+Given = TypeVar("Given")
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A sweep, read and checked. folder: where the files that it names lie. extras: overlap, waterfall.
+
+    fixed, listed, zipped, grid: names as they are written, with their values. places: where each name goes.
+    """
+
+    name: str
+    about: str
+    folder: Path
+    fixed: Pairs
+    listed: tuple[Pairs, ...]
+    zipped: Columns
+    grid: Columns
+    filters: tuple[Filter, ...]
+    extras: tuple[str, ...]
+    places: tuple[tuple[str, Place], ...]
+
+    @cached_property
+    def place_of(self) -> Mapping[str, Place]:
+        """Where each name goes."""
+        return dict(self.places)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of all fields that are written, in order."""
+        return tuple(name for name, _ in self.places)
+
+    @property
+    def varied(self) -> tuple[str, ...]:
+        """Names of the fields that differ from point to point."""
+        fixed = {name for name, _ in self.fixed}
+        return tuple(name for name in self.columns if name not in fixed)
+
+
+def read_sweep(file: Path, settings: Iterable[tuple[str, str]] = ()) -> Sweep:
+    """The sweep in a file. settings: (name, value) that take the place of what it says, one value for all points.
+
+    Raises SpecError with every mistake, UserError if there is no such file.
+    """
+    from experiments.sweep.spec import SweepSpec
+
+    document = load_file(file)
+    spec = validate(SweepSpec, document)
+    read = _pinned(_plain(file, spec), tuple(settings))
+    mistakes: list[Mistake] = []
+    known = known_names(*_workloads(read))
+    places = _placed(read, known, document, mistakes)
+    filters = _filters(spec, places, document, mistakes)
+    mistakes += _unequal(read, document)
+    document.refuse(mistakes)
+    if "workload" not in {place.name for place in places.values()}:
+        raise UserError(f"{file}: no workload is given: write it under fixed, as in fixed: {{workload: llama-3.1-8b}}")
+    if "machine" not in {place.name for place in places.values()}:
+        raise UserError(f"{file}: no machine is given: write it under fixed or grid, as in machine: [h100_sxm, sn40l]")
+    return replace(read, filters=filters, places=tuple(places.items()))
+
+
+def _plain(file: Path, spec: SweepSpec) -> Sweep:
+    return Sweep(
+        name=file.stem,
+        about=spec.about,
+        folder=file.parent,
+        fixed=tuple(spec.fixed.items()),
+        listed=tuple(tuple(row.items()) for row in spec.list),
+        zipped=tuple(spec.zip.items()),
+        grid=tuple(spec.grid.items()),
+        filters=(),
+        extras=tuple(dict.fromkeys(spec.columns)),
+        places=(),
+    )
+
+
+def _pinned(read: Sweep, settings: Pairs) -> Sweep:
+    """The sweep with fields that are set once for all points."""
+    pins = {name: _scalar(str(text)) for name, text in settings}
+    if len(pins) < len(settings):
+        raise UserError("--set gives a name twice: keep one")
+
+    def kept(pairs: Iterable[tuple[str, Given]]) -> tuple[tuple[str, Given], ...]:
+        return tuple(pair for pair in pairs if pair[0] not in pins)
+
+    return replace(
+        read,
+        fixed=(*kept(read.fixed), *pins.items()),
+        listed=tuple(kept(row) for row in read.listed),
+        zipped=kept(read.zipped),
+        grid=kept(read.grid),
+    )
+
+
+def _scalar(text: str) -> Value:
+    """A text of the command line as a file would have it."""
+    value = plain_scalar(text)
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else text
+
+
+def _written(read: Sweep) -> Iterator[tuple[str, tuple[Value, ...], DataPath]]:
+    """Every name with its values, and where it is written."""
+    yield from ((name, (value,), ("fixed", name)) for name, value in read.fixed)
+    for number, row in enumerate(read.listed):
+        yield from ((name, (value,), ("list", number, name)) for name, value in row)
+    yield from ((name, values, ("zip", name)) for name, values in read.zipped)
+    yield from ((name, values, ("grid", name)) for name, values in read.grid)
+
+
+def _workloads(read: Sweep) -> tuple[set[str], set[str]]:
+    """The workloads of a sweep, as they can be read from here, and the phases that they are read in."""
+    found: dict[str, set[str]] = {"workload": set(), "phase": set()}
+    for name, values, _ in _written(read):
+        if name in found:
+            found[name] |= {str(value) for value in values}
+    return {located(name, read.folder) for name in found["workload"]}, found["phase"] or {"decode"}
+
+
+def located(workload: str, folder: Path) -> str:
+    """A workload as it is found from anywhere: files are named from where the sweep's file lies."""
+    return workload if workload in workload_names() else str((folder / workload).resolve())
+
+
+def _placed(read: Sweep, known: Known, document: Document, mistakes: list[Mistake]) -> dict[str, Place]:
+    """Where each name goes, once each; what is wrong with names and values is noted."""
+    places: dict[str, Place] = {}
+    first: dict[Place, tuple[str, DataPath]] = {}
+    for name, values, path in _written(read):
+        try:
+            place = known.find(name)
+        except UserError as error:
+            mistakes.append(document.at_key(path, str(error)))
+            continue
+        before = first.setdefault(place, (name, path))
+        if before != (name, path) and not (before[1][0] == path[0] == "list" and before[0] == name):
+            mistakes.append(document.at_key(path, f"{place.shown} is given twice, also under {before[1][0]}: keep one"))
+        places[name] = place
+        wrong = next(filter(None, (mistaken(place, value) for value in values)), "")
+        mistakes += [document.at(path, wrong)] if wrong else []
+    return places
+
+
+def _filters(
+    spec: SweepSpec, places: Mapping[str, Place], document: Document, mistakes: list[Mistake]
+) -> tuple[Filter, ...]:
+    """The parsed filters; a mistake is pointed at inside its text."""
+    found = []
+    for number, text in enumerate(spec.where):
+        path: DataPath = ("where", number) if isinstance(document.value(("where",)), list) else ("where",)
+        try:
+            parsed = parse_filter(text)
+            need_names(parsed, {plain_name(name): None for name in places})
+            found.append(parsed)
+        except ExpressionError as error:
+            mistakes.append(document.inside(path, error.offset, str(error)))
+    return tuple(found)
+
+
+def _unequal(read: Sweep, document: Document) -> Iterator[Mistake]:
+    """What is zipped has as many values as the first of it."""
+    for name, values in read.zipped[1:]:
+        first, due = read.zipped[0][0], len(read.zipped[0][1])
+        if len(values) != due:
+            yield document.at(
+                ("zip", name), f"{len(values)} values, and {first!r} has {due}: zip needs as many of each"
+            )

@@ -1,0 +1,91 @@
+"""A sweep into a store: what is there already is not run again, and what is done is kept, whatever happens next."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from time import perf_counter
+from typing import TYPE_CHECKING, Protocol
+
+from experiments.sweep.chunks import Pace, Task, chunks
+from experiments.sweep.expansion import Case, expand
+from experiments.sweep.identity import keys_of
+from experiments.sweep.row import OK
+from experiments.sweep.store import Written, counted_statuses
+from experiments.sweep.workers import Workers, run_chunks
+from patterns.plural import number_of
+from patterns.run import Counts
+
+if TYPE_CHECKING:
+    from experiments.sweep.progress import Tell
+    from experiments.sweep.read import Sweep
+    from experiments.sweep.store import Store
+
+
+class Progress(Protocol):
+    """What makes a Tell for so many points."""
+
+    def __call__(self, points: int) -> AbstractContextManager[Tell]: ...
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a sweep came to. statuses: of all its rows. ran: points that were run now, in `seconds`."""
+
+    statuses: Mapping[str, int]
+    ran: int
+    seconds: float
+    counts: Counts
+
+    @property
+    def points(self) -> int:
+        """All rows."""
+        return sum(self.statuses.values())
+
+    @property
+    def failed(self) -> int:
+        """Rows that are not ok."""
+        return self.points - self.statuses.get(OK, 0)
+
+
+def run_sweep(sweep: Sweep, store: Store, workers: Workers, progress: Progress, *, retry: bool = False) -> Summary:
+    """Run what the store lacks of a sweep; with `retry` also what was not ok. Raises UserError; what is done stays."""
+    cases = expand(sweep)
+    keys = keys_of([case.point for case in cases], sweep.extras)
+    points = [(key, dict(case.parameters)) for key, case in zip(keys, cases, strict=True)]
+    store.enter(Written(sweep.name, sweep.about, sweep.columns, sweep.varied), points)
+    have = store.statuses()
+    tasks = _missing(cases, keys, {key for key, status in have.items() if status == OK or not retry})
+    begun, pace, counts = perf_counter(), Pace(), Counts()
+    with progress(len(tasks)) as tell:
+        for done in run_chunks(workers, chunks(tasks, pace), sweep.extras, pace, len(tasks)):
+            store.add(done.rows)
+            have |= {key: row.status for key, row in done.rows}
+            pace.learn(done)
+            counts += done.counts
+            tell(len(done.rows))
+    return Summary(counted_statuses(have[key] for key in keys), len(tasks), perf_counter() - begun, counts)
+
+
+def _missing(cases: Sequence[Case], keys: Sequence[str], have: set[str]) -> list[Task]:
+    """A task for every key that has no row, once."""
+    wanted = {key: case.point for key, case in zip(keys, cases, strict=True) if key not in have}
+    return [Task(key, point) for key, point in wanted.items()]
+
+
+def summary_text(summary: Summary) -> str:
+    """'8 points: 4 ok, 4 infeasible; ...' in a line."""
+    if not summary.points:
+        return "no points: nothing passes the filter, or nothing is listed"
+    told = ", ".join(f"{number:,} {status}" for status, number in summary.statuses.items())
+    parts = [f"{number_of(summary.points, 'point')}: {told}"]
+    reused = summary.points - summary.ran
+    if reused:
+        parts.append(f"{reused:,} were there already or are run alike")
+    if summary.ran:
+        each = summary.seconds * 1e3 / summary.ran
+        parts.append(f"{summary.seconds:,.1f} s, {each:,.1f} ms a point")
+        simulated, stood = summary.counts.simulated, summary.counts.reused
+        parts.append(f"{simulated:,} kernels and sections simulated, {stood:,} reused")
+    return "; ".join(parts)
