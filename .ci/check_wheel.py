@@ -7,7 +7,9 @@ from pathlib import Path
 from zipfile import ZipFile
 
 PACKAGES = ("patterns", "gpu_model", "rdu_model", "experiments")
-DATA = (".yaml", ".json", ".mplstyle", ".typed", ".csv")
+DATA = (".yaml", ".json", ".mplstyle", ".typed", ".csv", ".html", ".css", ".js")
+# Kinds of files that the packages have: a wheel without one of them is broken.
+KINDS = (".py", ".yaml", ".json", ".mplstyle", ".html", ".css", ".js")
 
 
 def main(wheel: str) -> None:
@@ -18,7 +20,7 @@ def main(wheel: str) -> None:
     }
     missing = sorted(data - names)
     stray = sorted(n for n in names if n.split("/")[0] not in PACKAGES and ".dist-info/" not in n)
-    kinds = {suffix: sum(name.endswith(suffix) for name in names) for suffix in (".py", ".yaml", ".json", ".mplstyle")}
+    kinds = {suffix: sum(name.endswith(suffix) for name in names) for suffix in KINDS}
     if missing or stray or not all(kinds.values()):
         sys.exit(f"{wheel}: missing {missing}, stray {stray}, files by kind {kinds}")
     print(f"{Path(wheel).name}: {len(names)} files, {kinds}")

@@ -37,6 +37,7 @@ LIBRARIES = {
     "google",  # protocol buffers, which come with onnx
     "joblib",
     "jinja2",
+    "markupsafe",  # which comes with jinja2
     "pandas",
     "xarray",
     "pyarrow",

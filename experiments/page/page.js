@@ -1,0 +1,30 @@
+"use strict";
+// The page comes to life: light and dark, time lines, graph, printing.
+
+function themed(change) {
+  const button = document.querySelector("button.theme");
+  const dark = () => (document.documentElement.dataset.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
+  const tell = () => { button.setAttribute("aria-pressed", dark()); change(); };
+  button.addEventListener("click", () => { document.documentElement.dataset.theme = dark() ? "light" : "dark"; tell(); });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", tell);
+  let before = "";
+  addEventListener("beforeprint", () => { before = document.documentElement.dataset.theme || ""; document.documentElement.dataset.theme = "light"; tell(); });
+  addEventListener("afterprint", () => { if (before) document.documentElement.dataset.theme = before; else delete document.documentElement.dataset.theme; tell(); });
+  button.setAttribute("aria-pressed", dark());
+}
+
+function start() {
+  const holder = document.getElementById("runs");
+  let view = null;
+  themed(() => { if (view) { for (const panel of view.panels) panel.theme(); view.redraw(); } });
+  if (!holder) return;
+  const data = JSON.parse(holder.textContent), tip = new Tip(), root = document.getElementById("timelines");
+  view = new View(root, data, tip);
+  new Search(root.querySelector(".search"), view);
+  tableOf(document.getElementById("span-tables"), view);
+  new Graph(document.getElementById("graph"), view, tip);
+  addEventListener("scroll", () => tip.hide(), { passive: true });
+  document.documentElement.dataset.ready = "yes";
+}
+
+start();

@@ -1,0 +1,59 @@
+"""Templates, styles and scripts of this folder, made one file that needs nothing but itself."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from markupsafe import Markup
+
+PAGE = "experiments.page"
+
+
+@cache
+def text_of(name: str) -> str:
+    """A file of this folder."""
+    return files(PAGE).joinpath(name).read_text(encoding="utf-8")
+
+
+def rendered(template: str, scripts: tuple[str, ...] = (), **values: Any) -> str:
+    """A page: what the template says, with its style and its scripts inside. Values are escaped unless Markup.
+
+    The page's own policy lets it run no other script and load nothing.
+    """
+    script = "\n".join(text_of(name) for name in scripts)
+    digest = b64encode(sha256(script.encode()).digest()).decode()
+    found = environment().get_template(template)
+    return found.render(style=markup(text_of("page.css")), script=markup(script), script_digest=digest, **values)
+
+
+def environment() -> Environment:
+    """Where templates are found: every value is escaped, and a name that is missing is a bug."""
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+
+    return Environment(
+        loader=FunctionLoader(text_of),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def markup(text: str) -> Markup:
+    """A text that is HTML already."""
+    from markupsafe import Markup
+
+    return Markup(text)
+
+
+def data_markup(data: Any) -> Markup:
+    """Data for a script element of type application/json: no name in it can end the element."""
+    text = json.dumps(data, separators=(",", ":"), allow_nan=False)
+    return markup(text.replace("<", "\\u003c"))

@@ -1,0 +1,123 @@
+"""The report of a comparison: one page with its tables, time lines, graph, accounts, rules and provenance.
+
+Every number comes from the functions that make the text of `patternloom compare`, so the two cannot differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from experiments.page.bars import Account, time_account
+from experiments.page.graph import graph_markup
+from experiments.page.machines import machine_tables
+from experiments.page.parts import parts_markup
+from experiments.page.provenance import provenance
+from experiments.page.render import data_markup, rendered
+from experiments.page.runs import runs_data
+from experiments.text.comparison import (
+    bytes_table,
+    calls_table,
+    family_changes,
+    headline_note,
+    run_word,
+    title,
+    warnings_of,
+)
+from experiments.text.error_bands import error_band_parts
+from experiments.text.launching import NOTE, launching_table
+from experiments.text.parts import parts_tables
+from experiments.text.rules import counting_rules
+from experiments.text.shared import shared_lines
+from patterns.pipeline.program import UNIT_CLASSES
+from patterns.report import OVERLAP_PARTS, WATERFALL_PARTS
+
+if TYPE_CHECKING:
+    from experiments.compare import Comparison, Outcome
+    from experiments.text.page import Part
+
+SCRIPTS = (
+    "format.js",
+    "timeline.js",
+    "panel.js",
+    "rows.js",
+    "pointer.js",
+    "view.js",
+    "search.js",
+    "graph.js",
+    "page.js",
+)
+SECTIONS = (
+    ("comparison", "comparison"),
+    ("timelines", "time lines"),
+    ("graph", "graph"),
+    ("breakdown", "where the time goes"),
+    ("bytes", "bytes"),
+    ("bands", "error bands"),
+    ("assumptions", "rules and assumptions"),
+    ("provenance", "provenance"),
+)
+
+
+def report_page(comparison: Comparison) -> str:
+    """The whole page, the same text for the same comparison."""
+    request, reports = comparison.request, comparison.reports
+    word = run_word(comparison.graph)
+    bands = error_band_parts(comparison.outcomes, word)
+    name, machines = title(comparison).split("\n")
+    return rendered(
+        "report.html",
+        SCRIPTS,
+        name=name,
+        machines=machines,
+        question=question(comparison, machines),
+        headline=headline_note(comparison).removeprefix("* "),
+        warnings=warnings_of(comparison),
+        sections=[one for one in SECTIONS if one[0] != "bands" or bands],
+        calls=parts_markup([*shared_lines(request), calls_table(comparison)]),
+        panels=panels(comparison.outcomes),
+        classes=UNIT_CLASSES,
+        graph=graph_markup(comparison.graph),
+        accounts=accounts(comparison, word),
+        bytes=parts_markup([f"Bytes moved in one {word}, over all members", bytes_table(reports)]),
+        energy=None,
+        launching=parts_markup([NOTE, launching_table(reports, family_changes(reports))]),
+        bands=parts_markup(bands),
+        rules=parts_markup(counting_rules(comparison)),
+        machine_tables=list(machine_tables(request)),
+        provenance=provenance(request),
+        runs=data_markup(runs_data(comparison.outcomes)),
+    )
+
+
+def question(comparison: Comparison, machines: str) -> str:
+    """What the page answers."""
+    gpu, rdu = machines.split(" against ")
+    return (
+        f"How does {comparison.graph.name} run on {gpu} and on {rdu}: in how many calls, in what time, beside which"
+        " bound, and what is waited for?"
+    )
+
+
+def panels(outcomes: Sequence[Outcome]) -> list[dict[str, Any]]:
+    """A time line a family: which runs it can show, and which it shows first: of the headline, else the fastest."""
+    found = []
+    for family in dict.fromkeys(outcome.report.family for outcome in outcomes):
+        places = [place for place, outcome in enumerate(outcomes) if outcome.report.family == family]
+        first = min(places, key=lambda place: (not outcomes[place].headline, outcomes[place].report.time_ps))
+        labels = [(place, outcomes[place].report.mode) for place in places]
+        found.append({"family": family, "runs": labels, "chosen": first})
+    return found
+
+
+def accounts(comparison: Comparison, word: str) -> list[Account]:
+    """The overlap account and the waterfall, as bars and in numbers."""
+    reports, parts = comparison.reports, parts_tables(comparison.reports, word)
+    starts = [place for place, part in enumerate(parts) if isinstance(part, str) and "add up)" in part]
+    overlap: list[Part] = parts[starts[0] + 1 : starts[1]]
+    waterfall: list[Part] = parts[starts[1] + 1 :]
+    first, second = (str(parts[start]) for start in starts)
+    return [
+        time_account(first, reports, OVERLAP_PARTS, lambda report: report.overlap_ps, parts_markup(overlap)),
+        time_account(second, reports, WATERFALL_PARTS, lambda report: report.waterfall_ps, parts_markup(waterfall)),
+    ]

@@ -1,0 +1,91 @@
+"""The runs of a comparison as data for a page: calls with their reasons, and every distinct timeline once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from experiments.gantt import duration_ps
+from experiments.page.spans import packed
+from experiments.text.quantity import time_text
+from experiments.trace import process_name
+from patterns.pipeline.lanes import shares
+
+if TYPE_CHECKING:
+    from experiments.compare import Outcome
+    from patterns.pipeline.program import Program, Unit
+    from patterns.pipeline.timeline import Timeline
+    from patterns.plan import Call
+
+# Stepped spans that a page holds: so few that it stays at some hundred KiB.
+SPANS = 40_000
+
+# A timeline, and the units that its spans are on.
+Drawn = tuple["Timeline", tuple["Unit", ...]]
+
+
+def runs_data(outcomes: Sequence[Outcome], most: int = SPANS) -> dict[str, Any]:
+    """runs: one a machine and mode. timelines: what their calls and schedules name by place, each once.
+
+    At most `most` spans are kept in all; short timelines are whole, and the long ones share what is left evenly.
+    """
+    programs: dict[Drawn, Program] = {}
+    for program, timeline in timelines_of(outcomes):
+        programs.setdefault((timeline, program.units), program)
+    kept = shares([len(timeline.spans) for timeline, _ in programs], most)
+    pairs = zip(programs.items(), kept, strict=True)
+    places = {drawn: place for place, drawn in enumerate(programs)}
+    return {
+        "runs": [run_data(outcome, places) for outcome in outcomes],
+        "timelines": [packed(program, timeline, share) for ((timeline, _), program), share in pairs],
+    }
+
+
+def timelines_of(outcomes: Sequence[Outcome]) -> list[tuple[Program, Timeline]]:
+    """Every schedule and every call, with the program that ran."""
+    pairs: list[tuple[Program, Timeline]] = []
+    for execution in (outcome.execution for outcome in outcomes):
+        pairs.append((execution.schedule_program, execution.schedule))
+        pairs += [(call.program, execution.call_named[call.name].timeline) for call in execution.plan.calls]
+    return pairs
+
+
+def run_data(outcome: Outcome, places: Mapping[Drawn, int]) -> dict[str, Any]:
+    """One machine in one mode: what it is, how its calls are scheduled, each call, and what was refused."""
+    report, execution = outcome.report, outcome.execution
+    plan = execution.plan
+    longest = max(plan.calls, key=lambda call: duration_ps(outcome, call), default=None)
+    return {
+        "label": process_name(report),
+        "machine": report.machine,
+        "family": report.family,
+        "mode": report.mode,
+        "headline": outcome.headline,
+        "time_ps": report.time_ps,
+        "time": time_text(report.time_ps),
+        "bound_ps": report.bound_ps,
+        "schedule": places[execution.schedule, execution.schedule_program.units],
+        "calls": [call_data(outcome, call, places) for call in plan.calls],
+        "longest": plan.calls.index(longest) if longest is not None else None,
+        "refused": [{"nodes": refusal.nodes, "reason": refusal.reason} for refusal in plan.refusals],
+    }
+
+
+def call_data(outcome: Outcome, call: Call, places: Mapping[Drawn, int]) -> dict[str, Any]:
+    """One distinct call. times: launches in a run; iterations: executions of its block in one of them."""
+    run = outcome.execution.call_named[call.name]
+    return {
+        "name": call.name,
+        "block": call.block,
+        "nodes": call.nodes,
+        "finishes": call.combines,
+        "times": call.count,
+        "iterations": call.iterations,
+        "time_ps": run.duration_ps,
+        "time": time_text(run.duration_ps),
+        "schedule": call.schedule,
+        "reason": call.reason,
+        "schedule_reason": call.schedule_reason,
+        "clock_hz": call.clock_hz,
+        "timeline": places[run.timeline, call.program.units],
+    }
