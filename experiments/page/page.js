@@ -13,9 +13,10 @@ function themed(change) {
   button.setAttribute("aria-pressed", dark());
 }
 
+let view = null;
+
 function start() {
   const holder = document.getElementById("runs");
-  let view = null;
   themed(() => { if (view) { for (const panel of view.panels) panel.theme(); view.redraw(); } });
   if (!holder) return;
   const data = JSON.parse(holder.textContent), tip = new Tip(), root = document.getElementById("timelines");

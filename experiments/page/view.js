@@ -10,7 +10,7 @@ class View {
   constructor(root, data, tip) {
     Object.assign(this, { root, data, tip, level: "calls" });
     this.timelines = new Map();
-    this.live = root.querySelector("[aria-live]");
+    this.live = root.querySelector(".visually-hidden");
     this.panels = [...root.querySelectorAll(".panel")].map((one) => this.panel(one));
     for (const radio of root.querySelectorAll("input[name=level]")) {
       radio.addEventListener("change", () => { this.level = radio.value; this.reload(); });
