@@ -14,6 +14,8 @@ import pytest
 from experiments.compare import Outcome
 from experiments.export import reports_csv, reports_json
 from experiments.point import Point, point_record, run_point
+from experiments.text.energy import energy_parts, joules_text, range_text
+from experiments.text.table import Table
 from gpu_model.energy import flops_event, register_instructions
 from gpu_model.loader import loader_named
 from gpu_model.machine import load_machine, machine_names, read_machine
@@ -207,3 +209,36 @@ def test_events_are_known_ones(outcomes: Mapping[Point, Outcome]) -> None:
     for outcome in outcomes.values():
         for call in outcome.execution.plan.calls:
             assert {name for name, _ in call.events} <= set(get_args(Event))
+
+
+def test_the_page_has_the_reports_joules_and_shares_that_add_up(outcomes: Mapping[Point, Outcome]) -> None:
+    reports = [outcome.report for outcome in outcomes.values()]
+    title, table, note = energy_parts(reports, "token", 1)
+    assert isinstance(table, Table)
+    headings = [column.heading.replace("\n", " ") for column in table.columns]
+    assert headings[:4] == ["machine", "mode", "energy/ token", "low to high"]
+    for report, row in zip(reports, table.rows, strict=True):
+        assert report.energy is not None
+        assert row[2] == joules_text(report.energy.typical_j)
+        shares = [float(cell.rstrip("%")) for cell in row[4:] if cell != "-"]
+        assert sum(shares) == pytest.approx(100, abs=0.11)
+    assert "No energies of an RDU are published" in str(note)
+    assert energy_parts([replace(report, energy=None) for report in reports], "token", 1) == []
+    assert "Energy of one token" in str(title)
+
+
+def test_several_tokens_have_a_column_of_one(outcomes: Mapping[Point, Outcome]) -> None:
+    report = outcomes[POINTS[0]].report
+    table = energy_parts([report], "token", 16)[1]
+    assert isinstance(table, Table)
+    assert table.columns[4].heading == "per\nsequence"
+    assert report.energy is not None
+    assert table.rows[0][4] == joules_text(report.energy.typical_j / 16)
+
+
+@pytest.mark.parametrize(
+    ("joules", "text"), [(2.674, "2.67 J"), (0.0281, "28.1 mJ"), (4.1e-4, "410 uJ"), (120.4, "120 J"), (0.0, "0 J")]
+)
+def test_joules_as_text(joules: float, text: str) -> None:
+    assert joules_text(joules) == text
+    assert range_text(1.08, 4.32) == "1.08-4.32 J"

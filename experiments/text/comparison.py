@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from experiments.export import LEVELS
+from experiments.text.energy import energy_parts
 from experiments.text.error_bands import error_band_parts
 from experiments.text.launching import NOTE, launching_table
 from experiments.text.page import Part
@@ -47,6 +48,7 @@ def comparison_parts(comparison: Comparison) -> list[Part]:
         launching_table(reports, family_changes(reports)),
         f"Bytes moved in one {run_word(comparison.graph)}, over all members",
         bytes_table(reports),
+        *energy_parts(reports, run_word(comparison.graph), tokens(comparison.graph)),
         *parts_tables(reports, run_word(comparison.graph)),
         *counting_rules(comparison),
         *warnings_of(comparison),
