@@ -92,7 +92,7 @@ def misfit(what: str, demand: CtaDemand, work: Work, choice: Choice, machine: Ma
 def _registers_misfit(what: str, demand: CtaDemand, choice: Choice, machine: Machine) -> DoesNotFit | None:
     """The last role is the one that has the accumulators: it is told of first."""
     for role in reversed(demand.roles):
-        most = _most_for(role, demand, machine)
+        most = most_for_role(role, demand, machine)
         if role.registers > most:
             groups = number_of(choice.warpgroups, "warpgroup")
             help_text = f"spread the tile over more than {groups}, or use a smaller one"
@@ -100,7 +100,7 @@ def _registers_misfit(what: str, demand: CtaDemand, choice: Choice, machine: Mac
     return None
 
 
-def _most_for(role: RoleDemand, demand: CtaDemand, machine: Machine) -> int:
+def most_for_role(role: RoleDemand, demand: CtaDemand, machine: Machine) -> int:
     """Registers that each thread of a role can have: beside the other roles' where setmaxnreg moves them."""
     if not demand.setmaxnreg:
         return most_registers(machine, demand.threads // WARP)

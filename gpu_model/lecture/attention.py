@@ -8,18 +8,20 @@ generations have other products. Runs have the ids of the lecture's table of fig
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from gpu_model.machine import load_machine
 from gpu_model.schedule import schedule_named
 from gpu_model.work import Choice, Use, Wave, Work
 from patterns.pipeline.program import Program
+from patterns.pipeline.script import Finish, Loop, Op, Run, Start
 from patterns.pipeline.simulate import simulate
 from patterns.pipeline.timeline import Timeline
 
 MACHINE = "lecture_sm"
-TENSOR_CORE, SPECIAL = "tc", "special"
+TENSOR_CORE, SPECIAL, VECTOR = "tc", "special", "vector"
+POLYNOMIAL = "polynomial"
 BLOCKS = 32
 # 64 x 128 scores, 16 exponentials a cycle; then 4 instructions for each score, 128 a cycle.
 EXP_CYCLES, VECTOR_CYCLES = 512, 256
@@ -30,12 +32,19 @@ WARPGROUPS = {"serial": 1, "pingpong": 2, "intra_warpgroup": 1, "both": 2}
 
 @dataclass(frozen=True)
 class AttentionRun:
-    """One run: a schedule, its warpgroups, and the cycles of one warpgroup's product. Simulated when first asked."""
+    """One run: a schedule, its warpgroups, and what one of them takes for a block: a product, exponentials and other
+    instructions. Simulated when first asked.
+
+    polynomial_cycles: of the vector units, for exponentials that they compute while the special ones compute others.
+    """
 
     id: str
     schedule: str
     warpgroups: int
     product_cycles: int
+    exp_cycles: int = EXP_CYCLES
+    vector_cycles: int = VECTOR_CYCLES
+    polynomial_cycles: int = 0
 
     @property
     def work(self) -> Work:
@@ -43,7 +52,7 @@ class AttentionRun:
         parts = self.warpgroups
         nothing = Use("load", 0, "load")
         product = Use(TENSOR_CORE, self.product_cycles * parts, "mma")
-        exp, rest = Use(SPECIAL, EXP_CYCLES * parts, "exp"), Use("vector", VECTOR_CYCLES * parts, "vector")
+        exp, rest = Use(SPECIAL, self.exp_cycles * parts, "exp"), Use(VECTOR, self.vector_cycles * parts, "vector")
         return Work(
             name=self.id,
             waves=(Wave(1, nothing, nothing),),
@@ -59,7 +68,24 @@ class AttentionRun:
     def program(self) -> Program:
         """Its roles: warpgroups without a producer."""
         choice = Choice(slots=2, warpgroups=self.warpgroups)
-        return schedule_named(self.schedule).program(self.work, choice, load_machine(MACHINE))
+        program = schedule_named(self.schedule).program(self.work, choice, load_machine(MACHINE))
+        if not self.polynomial_cycles:
+            return program
+        roles = (replace(role, script=self._with_polynomial(role.script)) for role in program.roles)
+        return replace(program, roles=tuple(roles))
+
+    def _with_polynomial(self, script: tuple[Op, ...]) -> tuple[Op, ...]:
+        """A role's script where every run of exponentials has a polynomial beside it."""
+        ops: list[Op] = []
+        for op in script:
+            if isinstance(op, Loop):
+                ops.append(replace(op, body=self._with_polynomial(op.body)))
+            elif isinstance(op, Run) and op.unit == SPECIAL:
+                beside = Start(VECTOR, self.polynomial_cycles, handle=POLYNOMIAL, label=POLYNOMIAL)
+                ops += (beside, op, Finish(POLYNOMIAL))
+            else:
+                ops.append(op)
+        return tuple(ops)
 
     @cached_property
     def timeline(self) -> Timeline:
@@ -80,6 +106,11 @@ class AttentionRun:
     def special_percent(self) -> float:
         """Share of all cycles in which exponentials are computed."""
         return 100 * self.timeline.busy_cycles[SPECIAL] / self.total_cycles
+
+    @property
+    def vector_percent(self) -> float:
+        """Share of all cycles in which other instructions compute."""
+        return 100 * self.timeline.busy_cycles[VECTOR] / self.total_cycles
 
 
 def attention_runs() -> tuple[AttentionRun, ...]:

@@ -25,7 +25,7 @@ from gpu_model.smem_layout import USUAL as USUAL_LAYOUT
 from gpu_model.smem_layout import conflict_ways, padding_bytes
 from gpu_model.work import Choice, CtaDemand, Work
 from patterns.dtypes import bytes_of
-from patterns.errors import UserError
+from patterns.errors import DoesNotFit, UserError
 
 # What is taken where no schedule is named: the first whose feature the machine has.
 USUAL = (
@@ -109,6 +109,18 @@ def tile_cta(machine: Machine, tile: Tile, schedule: str | None = None, options:
     instructions = loader_named(loader).instructions(machine, tile.slot_bytes)
     slots = machine.sub_partitions * step.cycles
     return TileCta(tile, name, choice, demand, held, most, step, plan, conflicts, instructions, slots)
+
+
+def tile_demand(
+    machine: Machine, tile: Tile, schedule: str, slots: int, warpgroups: int
+) -> tuple[CtaDemand, DoesNotFit | None]:
+    """What a tile's CTA asks of an SM, whether or not it fits, and why it does not (None: it does). Raises UserError."""
+    _check(tile, Options(slots, warpgroups=warpgroups))
+    check_schedule(schedule, machine)
+    work = _work(tile, USUAL_LAYOUT, machine)
+    choice = Choice(slots, loader_of(NOTHING_FIXED, schedule, machine), warpgroups)
+    demand = schedule_named(schedule).demand(work, choice, machine)
+    return demand, misfit("the tile", demand, work, choice, machine)
 
 
 def _work(tile: Tile, layout: str, machine: Machine) -> Work:

@@ -1,0 +1,113 @@
+"""FlashAttention-3's four schedules: on the lecture's SM, on an H100, and as the paper measured them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from experiments.survey import Record, Survey
+
+SERIAL, TURNS, INSIDE, BOTH = "serial", "pingpong", "intra_warpgroup", "both"
+NAMES = {SERIAL: "serial", TURNS: "ping-pong", INSIDE: "inside a warpgroup", BOTH: "both overlaps"}
+# The paper's table 2, and the runs of its text: batch and tokens.
+TABLE, TEXT = "table 2", "section 3.1"
+SETTINGS = {TABLE: (4, 8448), TEXT: (2, 8192)}
+HEADS, HEAD_DIM = 16, 128
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """What a kernel overlaps, at the sizes of a table of the paper (FlashAttention-3, arXiv 2407.08608)."""
+
+    overlap: str
+    place: str
+    tokens: int
+    batch: int
+    heads: int = HEADS
+    head_dim: int = HEAD_DIM
+
+
+def cases() -> Iterator[Overlap]:
+    """fp16 without a mask: each schedule at both sizes."""
+    for place, (batch, tokens) in SETTINGS.items():
+        for overlap in NAMES:
+            yield Overlap(overlap, place, tokens, batch)
+
+
+def record(case: Overlap) -> Record:
+    """The tensor core's share on the lecture's SM and of an H100's peak, and what the paper measured (None: nothing)."""
+    from experiments.validation.flash_attention import FIXED_CLOCK, GPU, attention_tflops
+    from gpu_model import load_machine
+    from gpu_model.lecture.attention import attention_run
+
+    machine = load_machine(GPU, dict(FIXED_CLOCK))
+    sizes = case.batch, case.tokens, case.heads, case.head_dim
+    found = attention_tflops(*sizes, False, "fp16", f"attention_{case.overlap}", machine)
+    figure = measured(case)
+    return {
+        "overlap": NAMES[case.overlap],
+        "sizes_of": case.place,
+        "tokens": case.tokens,
+        "lecture_percent": attention_run(f"attention_H100_{case.overlap}").tensor_core_percent,
+        "h100_tflops_per_s": found,
+        "h100_percent": 100 * found * 1e12 / peak(),
+        "published_tflops_per_s": figure[0] if figure else None,
+        "published_percent": 100 * figure[0] * 1e12 / peak() if figure else None,
+        "source": figure[1] if figure else None,
+    }
+
+
+def peak() -> float:
+    """FLOP/s of an H100's tensor cores."""
+    from experiments.validation.flash_attention import FIXED_CLOCK, GPU
+    from gpu_model import load_machine
+
+    machine = load_machine(GPU, dict(FIXED_CLOCK))
+    return float(machine.bf16_flops_per_cycle * machine.sm_count * machine.clock_hz)
+
+
+def measured(case: Overlap) -> tuple[float, str] | None:
+    """What the paper reports of this overlap at these sizes, with the source."""
+    from experiments.validation.published import published
+
+    for figure in published("attention_ablation"):
+        if (figure.text("overlap"), figure.count("tokens")) == (case.overlap, case.tokens):
+            return figure.value("tflops_per_s"), figure.source
+    return None
+
+
+def finding(rows: Sequence[Record]) -> str:
+    """What the overlaps bring on paper, in the model of a whole GPU, and measured."""
+    at = {(row["overlap"], row["sizes_of"]): row for row in rows}
+    lecture = {name: at[name, TABLE]["lecture_percent"] for name in NAMES.values()}
+    steps = ", ".join(f"{share:.1f} % {name}" for name, share in lecture.items())
+    whole = at[NAMES[BOTH], TABLE]
+    off = [abs(row["h100_tflops_per_s"] / row["published_tflops_per_s"] - 1) for row in rows if row["source"]]
+    return (
+        f"On the lecture's SM the tensor core computes {steps}. On an H100 both overlaps reach"
+        f" {whole['h100_percent']:.0f} % of the peak in the model and {whole['published_percent']:.0f} % measured: the"
+        " lecture's SM loads for nothing, meets for nothing and issues beside its products for nothing. The model is"
+        f" within {100 * max(off):.0f} % of all {len(off)} published runs. {_order(rows)}"
+    )
+
+
+def _order(rows: Sequence[Record]) -> str:
+    """Which overlap brings what: where the model's order is the paper's, and where not."""
+    at = {(row["overlap"], row["sizes_of"]): row for row in rows}
+    told = []
+    for place, better, worse in ((TABLE, BOTH, TURNS), (TABLE, BOTH, INSIDE), (TEXT, TURNS, SERIAL)):
+        pair = [at[NAMES[one], place] for one in (better, worse)]
+        model, paper = (
+            pair[0][column] / pair[1][column] - 1 for column in ("h100_tflops_per_s", "published_tflops_per_s")
+        )
+        told.append(f"{NAMES[better]} over {NAMES[worse]} {100 * model:+.0f} % (published {100 * paper:+.0f} %)")
+    return f"What each brings there: {'; '.join(told)}."
+
+
+STUDY = Survey(
+    question="What do FlashAttention-3's two overlaps bring: on a simple SM, on an H100, and measured?",
+    cases=cases,
+    record=record,
+    finding=finding,
+    keys=2,
+)

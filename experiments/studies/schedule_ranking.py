@@ -1,0 +1,157 @@
+"""Whether a better schedule stays better: every assumed parameter of the lecture's SM halved and doubled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+from experiments.survey import Record, Survey
+
+if TYPE_CHECKING:
+    from gpu_model.lecture.attention import AttentionRun
+    from gpu_model.lecture.gemm import LectureRun
+
+TILE, PERSISTENT, ATTENTION = "one tile, K = 4096", "8 tiles, K = 512", "attention"
+# By contest: what stands in it, and the schedule of each.
+WAYS = {
+    TILE: {
+        "synchronous": "synchronous",
+        "register double buffer": "register_double_buffer",
+        "multistage": "multistage",
+        "warp-specialized": "warp_specialized",
+        "cooperative": "cooperative",
+    },
+    PERSISTENT: {"one consumer": "warp_specialized", "cooperative": "cooperative", "ping-pong": "pingpong"},
+    ATTENTION: {
+        "serial": "serial",
+        "ping-pong": "pingpong",
+        "inside a warpgroup": "intra_warpgroup",
+        "both overlaps": "both",
+    },
+}
+SLOTS = 4
+# What the lecture assumes: by name the fields of the machine that change together, and their unit.
+GEMM_PARAMETERS = {
+    "tensor core rate": (("bf16_flops_per_cycle",), "FLOP/cycle"),
+    "load rate": (("load_bytes_per_cycle", "l2_bytes_per_cycle"), "B/cycle"),
+    "load latency": (("load_latency_cycles",), "cycles"),
+    "issue of cp.async": (("cp_async_issue_cycles",), "cycles"),
+    "issue of TMA": (("tma_issue_cycles",), "cycles"),
+    "staging rate": (("smem_write_bytes_per_cycle",), "B/cycle"),
+    "conversion rate": (("vector_ops_per_cycle",), "ops/cycle"),
+    "store rate": (("store_bytes_per_cycle",), "B/cycle"),
+    "slots": ((), ""),
+}
+ATTENTION_PARAMETERS = {"product": "product_cycles", "exp": "exp_cycles", "rest of softmax": "vector_cycles"}
+AS_ASSUMED = "as assumed"
+# Shares that differ by less are alike: nothing turns there.
+ALIKE_POINTS = 0.05
+
+
+@dataclass(frozen=True)
+class Change:
+    """A schedule in a contest in which one parameter is so many times what the lecture assumes."""
+
+    contest: str
+    way: str
+    parameter: str = AS_ASSUMED
+    factor: float = 1.0
+
+
+def cases() -> Iterator[Change]:
+    """Every contest as assumed, then with every parameter halved and doubled; every schedule in it."""
+    for contest, ways in WAYS.items():
+        parameters = ATTENTION_PARAMETERS if contest == ATTENTION else GEMM_PARAMETERS
+        changes = [(AS_ASSUMED, 1.0), *((parameter, factor) for parameter in parameters for factor in (0.5, 2.0))]
+        yield from (Change(contest, way, *change) for change in changes for way in ways)
+
+
+def record(change: Change) -> Record:
+    """The share of the time in which the tensor core computes."""
+    run = attention_of(change) if change.contest == ATTENTION else gemm_of(change)
+    return {
+        "contest": change.contest,
+        "parameter": change.parameter,
+        "factor": change.factor,
+        "change": _named(change),
+        "schedule": change.way,
+        "total_cycles": run.total_cycles,
+        "tensor_core_percent": run.tensor_core_percent,
+    }
+
+
+def _named(change: Change) -> str:
+    """'load rate / 2'."""
+    return change.parameter + {0.5: " / 2", 2.0: " x 2"}.get(change.factor, "")
+
+
+def gemm_of(change: Change) -> LectureRun:
+    """A GEMM with the parameter changed."""
+    from gpu_model.lecture.gemm import MACHINE, PERSISTENT_TILES, LectureRun
+    from gpu_model.machine import load_machine
+
+    fields, unit = GEMM_PARAMETERS.get(change.parameter, ((), ""))
+    machine = load_machine(MACHINE)
+    set_to = tuple((field, f"{int(getattr(machine, field) * change.factor)} {unit}") for field in fields)
+    schedule = WAYS[change.contest][change.way]
+    ring = schedule not in ("synchronous", "register_double_buffer")
+    slots = int(SLOTS * change.factor) if change.parameter == "slots" else SLOTS
+    tiles, k = (PERSISTENT_TILES, 512) if change.contest == PERSISTENT else (1, 4096)
+    return LectureRun(change.way, schedule, (("slots", str(slots)),) if ring else (), set_to, tiles, k)
+
+
+def attention_of(change: Change) -> AttentionRun:
+    """Attention with the parameter changed."""
+    from dataclasses import replace
+
+    from gpu_model.lecture.attention import attention_run
+
+    run = attention_run(f"attention_H100_{WAYS[ATTENTION][change.way]}")
+    field = ATTENTION_PARAMETERS.get(change.parameter)
+    return replace(run, **{field: int(getattr(run, field) * change.factor)}) if field else run
+
+
+def finding(rows: Sequence[Record]) -> str:
+    """In how many changes each ranking holds, and which parameter turns which pair."""
+    told = []
+    for contest in WAYS:
+        shares = _shares(rows, contest)
+        assumed = shares.pop(AS_ASSUMED)
+        order = " < ".join(sorted(assumed, key=lambda way: assumed[way]))
+        turned = {change: pairs for change, share in shares.items() if (pairs := _turned(assumed, share))}
+        named = "; ".join(f"{change} turns {' and '.join(pairs)}" for change, pairs in turned.items())
+        told.append(
+            f"{contest} ({order}): {len(shares) - len(turned)} of {len(shares)} changes leave it as it is"
+            + (f"; {named}" if named else "")
+        )
+    return f"The ranking of schedules by how busy they keep the tensor core. {'. '.join(told)}."
+
+
+def _shares(rows: Sequence[Record], contest: str) -> dict[str, dict[str, float]]:
+    """By change the share of each schedule."""
+    shares: dict[str, dict[str, float]] = {}
+    for row in rows:
+        if row["contest"] == contest:
+            shares.setdefault(row["change"], {})[row["schedule"]] = row["tensor_core_percent"]
+    return shares
+
+
+def _turned(before: Mapping[str, float], after: Mapping[str, float]) -> list[str]:
+    """Pairs of schedules of which the other is better now, both times by more than a hair."""
+    turned = []
+    for one, other in combinations(before, 2):
+        better, worse = (one, other) if before[one] > before[other] else (other, one)
+        if before[better] - before[worse] > ALIKE_POINTS and after[worse] - after[better] > ALIKE_POINTS:
+            turned.append(f"{worse} above {better} ({after[worse]:.1f} and {after[better]:.1f} %)")
+    return turned
+
+
+STUDY = Survey(
+    question="Does the ranking of schedules hold if what the lecture assumes of its SM is off by a factor of two?",
+    cases=cases,
+    record=record,
+    finding=finding,
+    keys=5,
+)
