@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from experiments.plot.bars import Bars
+from experiments.plot.spans import Run, Spans
 from experiments.survey import Record, Survey
 
 SERIAL, TURNS, INSIDE, BOTH = "serial", "pingpong", "intra_warpgroup", "both"
@@ -35,7 +37,7 @@ def cases() -> Iterator[Overlap]:
 
 
 def record(case: Overlap) -> Record:
-    """The tensor core's share on the lecture's SM and of an H100's peak, and what the paper measured (None: nothing)."""
+    """The tensor core's share on the lecture's SM and of an H100's peak, and what the paper measured, if anything."""
     from experiments.validation.flash_attention import FIXED_CLOCK, GPU, attention_tflops
     from gpu_model import load_machine
     from gpu_model.lecture.attention import attention_run
@@ -94,14 +96,21 @@ def finding(rows: Sequence[Record]) -> str:
 def _order(rows: Sequence[Record]) -> str:
     """Which overlap brings what: where the model's order is the paper's, and where not."""
     at = {(row["overlap"], row["sizes_of"]): row for row in rows}
-    told = []
+    told, column = [], "{}_tflops_per_s"
     for place, better, worse in ((TABLE, BOTH, TURNS), (TABLE, BOTH, INSIDE), (TEXT, TURNS, SERIAL)):
         pair = [at[NAMES[one], place] for one in (better, worse)]
-        model, paper = (
-            pair[0][column] / pair[1][column] - 1 for column in ("h100_tflops_per_s", "published_tflops_per_s")
-        )
+        ratios = (pair[0][column.format(of)] / pair[1][column.format(of)] for of in ("h100", "published"))
+        model, paper = (ratio - 1 for ratio in ratios)
         told.append(f"{NAMES[better]} over {NAMES[worse]} {100 * model:+.0f} % (published {100 * paper:+.0f} %)")
     return f"What each brings there: {'; '.join(told)}."
+
+
+def runs() -> list[Run]:
+    """The four schedules on the lecture's SM."""
+    from gpu_model.lecture.attention import attention_run
+
+    found = {name: attention_run(f"attention_H100_{overlap}") for overlap, name in NAMES.items()}
+    return [(name, run.program, run.timeline, None) for name, run in found.items()]
 
 
 STUDY = Survey(
@@ -109,5 +118,17 @@ STUDY = Survey(
     cases=cases,
     record=record,
     finding=finding,
+    figures=(
+        Bars(
+            "share_of_peak",
+            label="overlap",
+            values=("lecture_percent", "h100_percent"),
+            panel="sizes_of",
+            marks="published_percent",
+            title="Tensor core: busy on the lecture's SM, of the peak on an H100; cross: FlashAttention-3's paper",
+            x_label="Share [%]",
+        ),
+        Spans("blocks", runs, title="The first 6,000 cycles on the lecture's SM", until=6000),
+    ),
     keys=2,
 )

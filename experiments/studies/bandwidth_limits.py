@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from experiments.plot.lines import Lines
 from experiments.survey import Record, Survey
 
 if TYPE_CHECKING:
@@ -79,5 +80,18 @@ STUDY = Survey(
     cases=cases,
     record=record,
     finding=finding,
+    figures=(
+        Lines(
+            "tensor_core_by_rate",
+            x="load_bytes_per_cycle",
+            y="tensor_core_percent",
+            by="way",
+            panel="tile",
+            bound="bound_percent",
+            title="Tensor core busy, by the rate of the load path; dashed: the slower of the two alone",
+            x_label="Load path [B/cycle]",
+            y_label="Tensor core busy [%]",
+        ),
+    ),
     keys=3,
 )

@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from experiments.charting.reshape import Where
+from experiments.plot.bars import Bars
+from experiments.plot.lines import Lines
 from experiments.survey import Record, Survey
 
 if TYPE_CHECKING:
     from gpu_model.lecture.attention import AttentionRun
 
-SCHEDULES = {
-    "serial": "serial",
-    "pingpong": "ping-pong",
-    "intra_warpgroup": "inside a warpgroup",
-    "both": "both overlaps",
-}
 TURNS, BOTH = "ping-pong", "both overlaps"
+SCHEDULES = {"serial": "serial", "pingpong": TURNS, "intra_warpgroup": "inside a warpgroup", "both": BOTH}
 # Eighths of the exponentials that a polynomial computes, on the FMA units while the special ones compute the others.
 EIGHTHS = (0, 1, 2, 3, 4, 5, 6)
 FP8 = "H100 fp8"
@@ -73,7 +71,7 @@ def record(run: AttentionRun) -> Record:
 
 
 def finding(rows: Sequence[Record]) -> str:
-    """What exp is beside the products by generation, what the schedules make of it, and what a polynomial gives back."""
+    """What exp is beside the products by generation, what schedules make of it, and what a polynomial gives back."""
     plain = [row for row in rows if not row["polynomial_share"]]
     gpus = list(dict.fromkeys(row["gpu"] for row in rows))
     at = {(row["gpu"], row["schedule"]): row for row in plain}
@@ -104,9 +102,32 @@ def _polynomial(rows: Sequence[Record]) -> str:
 
 
 STUDY = Survey(
-    question="Where does exp become the bottleneck of attention, and what does a polynomial on the FMA units give back?",
+    question="Where does exp become the bottleneck of attention, and what does a polynomial on FMA units give back?",
     cases=cases,
     record=record,
     finding=finding,
+    figures=(
+        Where(
+            Bars(
+                "units_by_gpu",
+                label="schedule",
+                values=("tensor_core_percent", "sfu_percent"),
+                panel="gpu",
+                title="How busy each unit is, by schedule",
+                x_label="Busy [%]",
+            ),
+            (("polynomial_share", 0.0),),
+        ),
+        Lines(
+            "polynomial",
+            x="polynomial_share",
+            y="tensor_core_percent",
+            by="schedule",
+            panel="gpu",
+            title="Tensor core busy, by the share of exponentials that a polynomial computes",
+            x_label="Share of exponentials on FMA units",
+            y_label="Tensor core busy [%]",
+        ),
+    ),
     keys=3,
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from experiments.plot.lines import Lines
 from experiments.survey import Record, Survey
 
 if TYPE_CHECKING:
@@ -67,5 +68,17 @@ STUDY = Survey(
     cases=cases,
     record=record,
     finding=finding,
+    figures=(
+        Lines(
+            "tensor_core_by_issue",
+            x="issue_cycles",
+            y="tensor_core_percent",
+            by="way",
+            bound="bound_percent",
+            title="Tensor core busy, by what issuing a step's load costs; dashed: the formula",
+            x_label="Cycles to issue the load of a step",
+            y_label="Tensor core busy [%]",
+        ),
+    ),
     keys=2,
 )

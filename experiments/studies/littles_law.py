@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from experiments.plot.lines import Lines
 from experiments.survey import Record, Survey
 from patterns.plural import number_of
 
@@ -77,5 +78,17 @@ STUDY = Survey(
     cases=cases,
     record=record,
     finding=finding,
+    figures=(
+        Lines(
+            "load_path",
+            x="ring_bytes",
+            y="load_path_percent",
+            by="slot",
+            bound="bound_percent",
+            title="Load path busy, by the bytes of the ring; dashed: Little's law",
+            x_label="Bytes of the ring",
+            y_label="Load path busy [%]",
+        ),
+    ),
     keys=2,
 )

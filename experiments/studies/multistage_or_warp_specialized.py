@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from experiments.plot.lines import Lines
+from experiments.plot.spans import Run, Spans
 from experiments.survey import Record, Survey
 from patterns.plural import number_of
 
@@ -66,10 +68,29 @@ def finding(rows: Sequence[Record]) -> str:
     )
 
 
+def runs() -> list[Run]:
+    """A pipeline and a producer warp at the lecture's depth."""
+    shown = [run for run in cases() if run.id != COPIES and dict(run.options)["slots"] == str(DEPTH)]
+    return [(run.id, run.plan.calls[0].program, run.timeline, None) for run in shown]
+
+
 STUDY = Survey(
     question="What does a producer warp bring over a multistage pipeline with a ring of the same depth?",
     cases=cases,
     record=record,
     finding=finding,
+    figures=(
+        Lines(
+            "tensor_core_by_slots",
+            x="slots",
+            y="tensor_core_percent",
+            by="way",
+            bound="bound_percent",
+            title="Tensor core busy, by the depth of the ring; dashed: what issuing leaves",
+            x_label="Slots of the ring",
+            y_label="Tensor core busy [%]",
+        ),
+        Spans("first_steps", runs, title=f"The first 12,000 cycles with {DEPTH} slots", until=12_000),
+    ),
     keys=2,
 )

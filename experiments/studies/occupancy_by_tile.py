@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from experiments.plot.heat_map import HeatMap
 from experiments.survey import Record, Survey
 from patterns.plural import number_of
 
@@ -90,6 +91,7 @@ def finding(rows: Sequence[Record]) -> str:
     fit = [row for row in rows if row["ctas"]]
     fullest = max(fit, key=lambda row: row["occupancy_percent"])
     busiest = max(fit, key=lambda row: row["tensor_core_percent"])
+    reuse = busiest["flop_per_byte"] / fullest["flop_per_byte"]
     limits = dict.fromkeys(row["limit"] for row in fit)
     told = [f"{limit}: {', '.join(_size(row) for row in fit if row['limit'] == limit)}" for limit in limits]
     told += [f"no CTA fits, by {row['limit']}: {_size(row)}" for row in rows if not row["ctas"]]
@@ -99,8 +101,9 @@ def finding(rows: Sequence[Record]) -> str:
         f" path that is {fullest['load_path_percent']:.0f} %. The busiest tensor core,"
         f" {busiest['tensor_core_percent']:.0f} %, has tiles of {_size(busiest)} and {busiest['warps']} warps"
         f" ({busiest['occupancy_percent']:.0f} %) in {number_of(busiest['ctas'], 'CTA')} (with one alone"
-        f" {busiest['tensor_core_percent_of_one_cta']:.0f} %): a tile does"
-        f" {busiest['flop_per_byte'] / fullest['flop_per_byte']:.1f} times as much with every byte. What limits the CTAs of an SM: {'; '.join(told)}."
+        f" {busiest['tensor_core_percent_of_one_cta']:.0f} %): such a tile does"
+        f" {reuse:.1f} times as much with every byte. What limits the CTAs"
+        f" of an SM: {'; '.join(told)}."
     )
 
 
@@ -113,5 +116,15 @@ STUDY = Survey(
     cases=cases,
     record=record,
     finding=finding,
+    figures=(
+        HeatMap("warps", x="columns", y="rows", value="warps", title="Warps of an SM, by tile"),
+        HeatMap(
+            "tensor_core",
+            x="columns",
+            y="rows",
+            value="tensor_core_percent",
+            title="Tensor core busy [%], by tile",
+        ),
+    ),
     keys=2,
 )

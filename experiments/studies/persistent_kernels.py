@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from experiments.plot.lines import Lines
+from experiments.plot.spans import Run, Spans
 from experiments.survey import Record, Survey
 
 if TYPE_CHECKING:
@@ -14,9 +16,9 @@ ONE, TOGETHER, TURNS = "one consumer", "cooperative", "ping-pong"
 WAYS = {ONE: "warp_specialized", TOGETHER: "cooperative", TURNS: "pingpong"}
 EXTENTS = (256, 512, 1024, 2048, 4096)
 # How many times the lecture's epilogue of 256 + 1024 cycles.
-WEIGHTS = (1, 2, 4, 8)
+WEIGHTS = (1, 3, 8)
 # What the lecture tells of.
-SHORT, LONG, HEAVY, HEAVY_K = 256, 4096, 8, 1024
+SHORT, LONG, HEAVY, HEAVY_K, DRAWN_K = 256, 4096, 8, 1024, 512
 
 
 def cases() -> Iterator[LectureRun]:
@@ -74,10 +76,31 @@ def finding(rows: Sequence[Record]) -> str:
     )
 
 
+def runs() -> list[Run]:
+    """The three ways with the lecture's epilogue, at the K that it draws."""
+    shown = [run for run in cases() if run.k == DRAWN_K and run.id.endswith(" x1")]
+    return [(run.id.removesuffix(" x1"), run.plan.calls[0].program, run.timeline, None) for run in shown]
+
+
 STUDY = Survey(
     question="What hides the end of a tile in a persistent GEMM, and when does it matter?",
     cases=cases,
     record=record,
     finding=finding,
+    figures=(
+        Lines(
+            "tensor_core_by_k",
+            x="k",
+            y="tensor_core_percent",
+            by="way",
+            panel="epilogue",
+            bound="bound_percent",
+            x_log=True,
+            title="Tensor core busy, 8 tiles in turn, by K and by the weight of the epilogue; dashed: the formula",
+            x_label="K",
+            y_label="Tensor core busy [%]",
+        ),
+        Spans("eight_tiles", runs, title=f"8 tiles of K = {DRAWN_K}"),
+    ),
     keys=3,
 )

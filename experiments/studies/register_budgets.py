@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from experiments.charting.reshape import Where
+from experiments.plot.bars import Bars
 from experiments.survey import Record, Survey
 
 GPU = "h100_sxm"
@@ -97,24 +99,21 @@ def finding(rows: Sequence[Record]) -> str:
     swept, printed = ([row for row in rows if (row["row"] == "-") is kind] for kind in (True, False))
     two = next(row for row in swept if (row["tile"], row["consumers"]) == ("x".join(map(str, TILE)), 2))
     given = " or ".join(f"{two[f'if_producer_has_{kept}']} where the producer keeps {kept}" for kept in PRODUCERS)
-    fits = {
-        tile: [row["consumers"] for row in swept if row["tile"] == tile and row["lacks"] == "-"]
-        for tile in _tiles(swept)
-    }
-    told = ", ".join(
-        f"{tile} with {' or '.join(map(str, counts)) if counts else 'no number'}" for tile, counts in fits.items()
-    )
     lacking = "; ".join(f"{row['row']} ({_lack(row)})" for row in printed if row["lacks"] != "-")
     return (
-        f"Split evenly, each thread of a producer and two consumers has {two['even_split']} registers, {two['left_of_it']}"
-        f" beside the accumulators of a tile of {two['tile']}; setmaxnreg gives a consumer {given}. By consumers an H100"
-        f" holds, with {SLOTS} slots, {told}. Of the lecture's {len(printed)} rows it does not hold"
-        f" {lacking or 'none'}."
+        f"Split evenly, each thread of a producer and two consumers has {two['even_split']} registers,"
+        f" {two['left_of_it']} beside the accumulators of a tile of {two['tile']}; setmaxnreg gives a consumer {given}."
+        f" By consumers an H100 holds, with {SLOTS} slots, {_fitting(swept)}. Of the lecture's {len(printed)} rows it"
+        f" does not hold {lacking or 'none'}."
     )
 
 
-def _tiles(rows: Sequence[Record]) -> list[str]:
-    return list(dict.fromkeys(row["tile"] for row in rows))
+def _fitting(rows: Sequence[Record]) -> str:
+    """'128x128 with 1 or 2, 256x256 with no number': of consumers, by tile."""
+    fits: dict[str, list[str]] = {row["tile"]: [] for row in rows}
+    for row in rows:
+        fits[row["tile"]] += [str(row["consumers"])] if row["lacks"] == "-" else []
+    return ", ".join(f"{tile} with {' or '.join(counts) or 'no number'}" for tile, counts in fits.items())
 
 
 def _lack(row: Record) -> str:
@@ -129,5 +128,19 @@ STUDY = Survey(
     cases=cases,
     record=record,
     finding=finding,
+    figures=(
+        Where(
+            Bars(
+                "registers",
+                label="tile",
+                values=("registers_per_thread",),
+                by="consumers",
+                bound="most_registers_per_thread",
+                title="Registers of a consumer's thread, 4 slots; line: the most that it can have",
+                x_label="Registers a thread",
+            ),
+            (("row", "-"),),
+        ),
+    ),
     keys=5,
 )

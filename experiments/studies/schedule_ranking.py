@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
 
+from experiments.charting.reshape import Where
+from experiments.plot.heat_map import HeatMap
 from experiments.survey import Record, Survey
 
 if TYPE_CHECKING:
@@ -44,7 +46,8 @@ GEMM_PARAMETERS = {
     "store rate": (("store_bytes_per_cycle",), "B/cycle"),
     "slots": ((), ""),
 }
-ATTENTION_PARAMETERS = {"product": "product_cycles", "exp": "exp_cycles", "rest of softmax": "vector_cycles"}
+# Of attention: the cycles of its parts.
+ATTENTION_PARAMETERS = ("product", "exp", "rest of softmax")
 AS_ASSUMED = "as assumed"
 # Shares that differ by less are alike: nothing turns there.
 ALIKE_POINTS = 0.05
@@ -109,8 +112,13 @@ def attention_of(change: Change) -> AttentionRun:
     from gpu_model.lecture.attention import attention_run
 
     run = attention_run(f"attention_H100_{WAYS[ATTENTION][change.way]}")
-    field = ATTENTION_PARAMETERS.get(change.parameter)
-    return replace(run, **{field: int(getattr(run, field) * change.factor)}) if field else run
+    of = {parameter: change.factor if parameter == change.parameter else 1.0 for parameter in ATTENTION_PARAMETERS}
+    return replace(
+        run,
+        product_cycles=int(run.product_cycles * of["product"]),
+        exp_cycles=int(run.exp_cycles * of["exp"]),
+        vector_cycles=int(run.vector_cycles * of["rest of softmax"]),
+    )
 
 
 def finding(rows: Sequence[Record]) -> str:
@@ -153,5 +161,20 @@ STUDY = Survey(
     cases=cases,
     record=record,
     finding=finding,
+    figures=(
+        *(
+            Where(
+                HeatMap(
+                    f"ranking_{place}",
+                    x="schedule",
+                    y="change",
+                    value="tensor_core_percent",
+                    title=f"Tensor core busy [%]: {contest}",
+                ),
+                (("contest", contest),),
+            )
+            for place, contest in enumerate(WAYS, start=1)
+        ),
+    ),
     keys=5,
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from experiments.plot.bars import Bars
 from experiments.survey import Record, Survey
 
 if TYPE_CHECKING:
@@ -65,5 +66,16 @@ STUDY = Survey(
     cases=cases,
     record=record,
     finding=finding,
+    figures=(
+        Bars(
+            "tensor_core_by_way",
+            label="way",
+            values=("tensor_core_percent",),
+            by="stages",
+            bound="bound_percent",
+            title="Tensor core busy, one tile of K = 4096; line: what issuing loads leaves of it",
+            x_label="Tensor core busy [%]",
+        ),
+    ),
     keys=2,
 )

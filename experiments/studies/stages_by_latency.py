@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from experiments.charting.reshape import Tall
+from experiments.plot.lines import Lines
 from experiments.survey import Record, Survey
 
 # The lecture's latencies are among them.
@@ -85,4 +87,38 @@ STUDY = Survey(
     cases=cases,
     record=record,
     finding=finding,
+    figures=(
+        Tall(
+            Lines(
+                "stages",
+                x="latency_cycles",
+                y="stages",
+                by="counted",
+                title="Stages that hide a load, by its latency",
+                x_label="Latency of the load path [cycles]",
+                y_label="Stages",
+            ),
+            (
+                ("stages_simulated", "simulated"),
+                ("stages_by_the_formula", "the lecture's formula"),
+                ("stages_without_the_issue", "without the issue"),
+            ),
+            "counted",
+            "stages",
+        ),
+        Tall(
+            Lines(
+                "tensor_core_by_latency",
+                x="latency_cycles",
+                y="tensor_core_percent",
+                by="stages",
+                title="Tensor core busy, by the latency of loads",
+                x_label="Latency of the load path [cycles]",
+                y_label="Tensor core busy [%]",
+            ),
+            tuple((f"percent_with_{stages}", f"{stages} stages") for stages in STAGES),
+            "stages",
+            "tensor_core_percent",
+        ),
+    ),
 )

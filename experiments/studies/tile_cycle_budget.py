@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from experiments.plot.bars import Bars
+from experiments.plot.spans import Run, Spans
 from experiments.survey import Record, Survey
 
 if TYPE_CHECKING:
@@ -60,9 +62,25 @@ def finding(rows: Sequence[Record]) -> str:
     )
 
 
+def runs() -> list[Run]:
+    """Both ways to load the tile."""
+    return [(run.id, run.plan.calls[0].program, run.timeline, None) for run in cases()]
+
+
 STUDY = Survey(
     question="What does a step of a matrix tile spend its cycles on, and what could overlap?",
     cases=cases,
     record=record,
     finding=finding,
+    figures=(
+        Bars(
+            "step",
+            label="loads",
+            values=("issue_cycles", "transfer_cycles", "latency_cycles", "mma_cycles"),
+            stacked=True,
+            title="One step of a tile of 128 x 256, one part after another",
+            x_label="cycles",
+        ),
+        Spans("first_steps", runs, title="The first 12,000 cycles of the tile", until=12_000),
+    ),
 )

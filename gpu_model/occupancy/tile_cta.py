@@ -114,7 +114,7 @@ def tile_cta(machine: Machine, tile: Tile, schedule: str | None = None, options:
 def tile_demand(
     machine: Machine, tile: Tile, schedule: str, slots: int, warpgroups: int
 ) -> tuple[CtaDemand, DoesNotFit | None]:
-    """What a tile's CTA asks of an SM, whether or not it fits, and why it does not (None: it does). Raises UserError."""
+    """What a tile's CTA asks of an SM, and why it does not fit (None: it does). Raises UserError."""
     _check(tile, Options(slots, warpgroups=warpgroups))
     check_schedule(schedule, machine)
     work = _work(tile, USUAL_LAYOUT, machine)
