@@ -48,7 +48,7 @@ def scale(axes: Axes, which: Literal["x", "y"], values: Sequence[float], *, log:
     axis = axes.xaxis if which == "x" else axes.yaxis
     limits = axes.set_xlim if which == "x" else axes.set_ylim
     if not log:
-        make_linear(axis)
+        make_linear(axis, whole=all(float(value).is_integer() for value in values))
         if which == "y":
             limits(min([0.0, *values]) * 1.05, max([0.0, *values]) * 1.08 or 1)
         return

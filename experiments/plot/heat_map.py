@@ -24,6 +24,8 @@ CELL_INCHES = 0.3
 MOST_INCHES = 4.0
 # A number of four letters fits in a cell this wide.
 NUMBER_INCHES = 0.26
+# Of a name below a column: longer ones stand upright.
+LETTER_INCHES = 0.065
 EMPTY_HATCH = "////"
 Cell = tuple[int, int]
 
@@ -118,7 +120,10 @@ class HeatMap:
             axes.plot(*line, color="black", linewidth=1.8, solid_capstyle="round")
         axes.set(xlim=(-0.5, len(xs) - 0.5), ylim=(-0.5, len(ys) - 0.5))
         every = max(1, -(-len(xs) // max(1, int(cell_inches * len(xs) / 0.38))))
-        axes.set_xticks(range(0, len(xs), every), [shown(value) for value in xs[::every]])
+        names = [shown(value) for value in xs[::every]]
+        axes.set_xticks(range(0, len(xs), every), names)
+        if max(map(len, names)) * LETTER_INCHES > every * cell_inches:
+            axes.tick_params(axis="x", rotation=90)
         axes.set_yticks(range(len(ys)), [shown(value) for value in ys])
         axes.tick_params(length=0)
         for side in ("left", "bottom"):

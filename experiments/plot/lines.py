@@ -73,7 +73,9 @@ class Lines:
                 axes.set_title(wrapped(shown(panel), int(width / across * 13)))
         for axes in list(grid.flat)[len(panels) :]:
             axes.set_axis_off()
-        for axes in grid[-1]:
+        # Under the lowest panel of each column, also where the last row is not full.
+        for axes in grid.flat[max(0, len(panels) - across) : len(panels)]:
+            axes.tick_params(labelbottom=True)
             axes.set_xlabel(self.x_label or axis_label(self.x))
         for axes in grid[:, 0]:
             axes.set_ylabel(self.y_label or axis_label(self.y))

@@ -16,7 +16,7 @@ ONE, TOGETHER, TURNS = "one consumer", "cooperative", "ping-pong"
 WAYS = {ONE: "warp_specialized", TOGETHER: "cooperative", TURNS: "pingpong"}
 EXTENTS = (256, 512, 1024, 2048, 4096)
 # How many times the lecture's epilogue of 256 + 1024 cycles.
-WEIGHTS = (1, 3, 8)
+WEIGHTS = (1, 4, 8)
 # What the lecture tells of.
 SHORT, LONG, HEAVY, HEAVY_K, DRAWN_K = 256, 4096, 8, 1024, 512
 
