@@ -125,24 +125,31 @@ def finding(rows: Sequence[Record]) -> str:
     """In how many changes each ranking holds, and which parameter turns which pair."""
     told = []
     for contest in WAYS:
-        shares = _shares(rows, contest)
-        assumed = shares.pop(AS_ASSUMED)
-        order = " < ".join(sorted(assumed, key=lambda way: assumed[way]))
-        turned = {change: pairs for change, share in shares.items() if (pairs := _turned(assumed, share))}
-        named = "; ".join(f"{change} turns {' and '.join(pairs)}" for change, pairs in turned.items())
+        of_it = [row for row in rows if row["contest"] == contest]
+        assumed, pairs = _shares(of_it)[AS_ASSUMED], changes_by_turns(of_it)
+        named = [f"; {change} turns {' and '.join(turns)}" for change, turns in pairs if turns]
         told.append(
-            f"{contest} ({order}): {len(shares) - len(turned)} of {len(shares)} changes leave it as it is"
-            + (f"; {named}" if named else "")
+            f"{contest} ({' < '.join(sorted(assumed, key=assumed.__getitem__))}):"
+            f" {len(pairs) - len(named)} of {len(pairs)} changes leave it as it is{''.join(named)}"
         )
-    return f"The ranking of schedules by how busy they keep the tensor core. {'. '.join(told)}."
+    return f"Schedules by how busy they keep the tensor core. {'. '.join(told)}."
 
 
-def _shares(rows: Sequence[Record], contest: str) -> dict[str, dict[str, float]]:
-    """By change the share of each schedule."""
+def changes_by_turns(rows: Sequence[Record]) -> list[tuple[str, list[str]]]:
+    """Every change of every contest, with the pairs of schedules that it turns."""
+    found = []
+    for contest in dict.fromkeys(row["contest"] for row in rows):
+        shares = _shares([row for row in rows if row["contest"] == contest])
+        assumed = shares.pop(AS_ASSUMED)
+        found += [(change, _turned(assumed, share)) for change, share in shares.items()]
+    return found
+
+
+def _shares(rows: Sequence[Record]) -> dict[str, dict[str, float]]:
+    """Of one contest, by change, the share of each schedule."""
     shares: dict[str, dict[str, float]] = {}
     for row in rows:
-        if row["contest"] == contest:
-            shares.setdefault(row["change"], {})[row["schedule"]] = row["tensor_core_percent"]
+        shares.setdefault(row["change"], {})[row["schedule"]] = row["tensor_core_percent"]
     return shares
 
 

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from experiments.survey import Record, Survey
 from patterns.plural import number_of
+
+if TYPE_CHECKING:
+    from experiments.picture import Picture
 
 # As a reader sees a verdict.
 VERDICTS = {"holds": "holds", "where": "holds where", "no": "does not hold"}
@@ -61,10 +65,34 @@ def finding(rows: Sequence[Record]) -> str:
     return f"By simulation, {'; '.join(told)}."
 
 
+@dataclass(frozen=True)
+class Verdicts:
+    """A bar a lecture: how many of its claims hold, hold under a condition, and do not."""
+
+    name: str
+
+    def draw(self, records: Sequence[Record]) -> Picture:
+        """The bars."""
+        from experiments.plot.bars import Bars
+
+        lectures = dict.fromkeys(row["lecture"] for row in records)
+        rows = [
+            {"lecture": lecture}
+            | {
+                verdict: sum((row["lecture"], row["verdict"]) == (lecture, verdict) for row in records)
+                for verdict in VERDICTS.values()
+            }
+            for lecture in lectures
+        ]
+        columns = tuple(VERDICTS.values())
+        return Bars(self.name, "lecture", columns, stacked=True, title="Printed claims", x_label="Claims").draw(rows)
+
+
 STUDY = Survey(
     question="What do the lectures say, what do we find, and when does it hold?",
     cases=cases,
     record=record,
     finding=finding,
+    figures=(Verdicts("verdicts"),),
     keys=2,
 )
