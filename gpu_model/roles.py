@@ -122,13 +122,13 @@ def shared(uses: Iterable[Use], work: Work, part: int, parts: int) -> tuple[Use,
     """What consumer `part` of `parts` does of a tile: its rows of matrix instructions, which stay whole."""
     if parts == 1:
         return tuple(uses)
-    first, last = rows_of(work, part, parts)
+    first, last = rows_of(work.row_blocks, part, parts)
     return tuple(use.between(first, last, work.row_blocks) for use in uses)
 
 
-def rows_of(work: Work, part: int, parts: int) -> tuple[int, int]:
+def rows_of(row_blocks: int, part: int, parts: int) -> tuple[int, int]:
     """Blocks of rows of a tile that one of its consumers has, from and up to: as even as blocks allow."""
-    return part * work.row_blocks // parts, (part + 1) * work.row_blocks // parts
+    return part * row_blocks // parts, (part + 1) * row_blocks // parts
 
 
 def loading_cycles(work: Work, choice: Choice, machine: Machine) -> int:

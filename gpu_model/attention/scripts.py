@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from math import ceil
 
 from gpu_model.fit import specialized, uniform
@@ -52,19 +53,24 @@ class Block:
         return self.scores.cycles + self.softmax_cycles + self.values.cycles
 
 
-def block_of(work: Work, part: int, parts: int) -> Block:
+def block_of(step: Iterable[Use], row_blocks: int, part: int, parts: int) -> Block:
     """The step of warpgroup `part` of `parts`: its blocks of rows; with fewer blocks than warpgroups, padded ones."""
-    first_row, last_row = rows_of(work, part, parts) if parts <= work.row_blocks else (part, part + 1)
-    rows = (first_row, last_row, work.row_blocks)
-    scores, *softmax, values = (use.between(*rows) for use in work.step)
+    first_row, last_row = rows_of(row_blocks, part, parts) if parts <= row_blocks else (part, part + 1)
+    rows = (first_row, last_row, row_blocks)
+    scores, *softmax, values = (use.between(*rows) for use in step)
     return Block(scores, tuple(softmax), values, rows)
 
 
 def blocks_of(work: Work, choice: Choice, machine: Machine, overlaps: bool) -> tuple[Block, ...]:
     """The step of each warpgroup. overlaps: whether products run beside a softmax."""
-    parts = choice.warpgroups
-    blocks = tuple(block_of(work, part, parts) for part in range(parts))
-    return tuple(with_stalls(block, machine) for block in blocks) if overlaps else blocks
+    return _blocks(work.step, work.row_blocks, choice.warpgroups, machine if overlaps else None)
+
+
+@lru_cache(maxsize=1024)
+def _blocks(step: tuple[Use, ...], row_blocks: int, parts: int, stalled_on: Machine | None) -> tuple[Block, ...]:
+    """Memo of `blocks_of`: all numbers of slots and steps, contexts and batches have few different blocks."""
+    blocks = tuple(block_of(step, row_blocks, part, parts) for part in range(parts))
+    return blocks if stalled_on is None else tuple(with_stalls(block, stalled_on) for block in blocks)
 
 
 def with_stalls(block: Block, machine: Machine) -> Block:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from gpu_model.assign import Sharing, Transfers, uses, waves
 from gpu_model.attention.busiest import busiest
@@ -190,8 +190,15 @@ class Online:
 
 def price_online(cut: Cut, machine: Machine) -> Priced:
     """What the tiles of an attention kernel's cut ask of an SM's units."""
+    step, finish = _of_tile(replace(cut, parts=1), machine)
+    return Priced(replace(cut, kept=kept_steps(cut)), step, finish)
+
+
+@lru_cache(maxsize=256)
+def _of_tile(cut: Cut, machine: Machine) -> tuple[tuple[Amounts, Amounts], Amounts]:
+    """Memo of what a step and the end of a tile ask, in however many parts its steps are."""
     online = Online(cut, machine)
-    return Priced(replace(cut, kept=kept_steps(cut)), online.step(), online.finish())
+    return online.step(), online.finish()
 
 
 def kept_steps(cut: Cut) -> tuple[tuple[int, int], ...]:

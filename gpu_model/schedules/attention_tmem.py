@@ -110,7 +110,7 @@ def program(work: Work, choice: Choice, machine: Machine) -> Program:
 
 def _blocks(work: Work, choice: Choice, machine: Machine) -> tuple[Block, ...]:
     """The step of each half, exponentials evened out between special and vector units; rescaling is another's."""
-    blocks = (block_of(work, half, choice.warpgroups) for half in range(choice.warpgroups))
+    blocks = (block_of(work.step, work.row_blocks, half, choice.warpgroups) for half in range(choice.warpgroups))
     rescaling = _sums_cycles(work, choice)
     return tuple(replace(block, softmax=_evened(block.softmax, rescaling, machine)) for block in blocks)
 
