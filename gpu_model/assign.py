@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from gpu_model.cuts import PARTIAL_BYTES, Amounts, Cut, Priced, mma_of
 from gpu_model.machine import Machine
@@ -118,6 +119,7 @@ def _tile_cycles(priced: Priced, machine: Machine, used: Sharing) -> int:
     return step * priced.cut.steps_per_tile + sum(use.cycles for use in uses(priced.finish, machine, used))
 
 
+@lru_cache(maxsize=2048)
 def uses(amounts: Amounts, machine: Machine, used: Sharing) -> tuple[Use, ...]:
     """Amounts as uses of units, those of no cycles left out: matrix, special, vector, then the network."""
     sent = ring_sent_bytes(amounts.network_bytes, used.members)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 
 from gpu_model.access import Access
+from gpu_model.footprint import Footprint, footprint
 from gpu_model.machine import Machine
 from gpu_model.price import Mma, mma, vector_cycles
 from gpu_model.product import Product
@@ -15,7 +16,6 @@ from gpu_model.smem_layout import USUAL, conflict_ways
 from gpu_model.space import Space, steps_of
 from patterns.axes import points
 from patterns.carried import ways
-from patterns.count import storage_of
 from patterns.dtypes import bytes_of
 from patterns.graph import Node
 from patterns.kind import packs
@@ -42,10 +42,14 @@ class Cut:
     spread: Tile | None = None
 
     @cached_property
-    def sizes(self) -> dict[str, int]:
+    def footprint(self) -> Footprint:
+        """One tile in one step."""
+        return footprint(self.space, self.loops, self.steps, self.spread)
+
+    @property
+    def sizes(self) -> Mapping[str, int]:
         """Extents of a full tile in one step, or of a CTA's part of it."""
-        spread = (self.spread,) if self.spread else ()
-        return self.space.tile_sizes((*self.loops, *self.steps, *spread))
+        return self.footprint.sizes
 
     @cached_property
     def cluster(self) -> int:
@@ -71,32 +75,20 @@ class Cut:
             return sum(tiles * steps for tiles, steps in self.kept)
         return self.tiles * self.steps_per_tile
 
-    @cached_property
+    @property
     def step_bytes(self) -> int:
         """Bytes that change from step to step."""
-        return sum(access.num_bytes(self.sizes) for access in self.space.reads if self._stepped(access.changes))
+        return self.footprint.step_bytes
 
-    @cached_property
+    @property
     def held_bytes(self) -> int:
         """Bytes that a tile loads once and holds."""
-        return sum(a.num_bytes(self.sizes) for a in self.space.reads if not self._stepped(a.dims) and self._held(a))
+        return self.footprint.held_bytes
 
-    @cached_property
+    @property
     def finish_bytes(self) -> int:
         """Bytes that only the end of a tile reads: they pass through it piece by piece, and nothing holds them."""
-        unheld = (a for a in self.space.reads if not self._stepped(a.dims) and not self._held(a))
-        return sum(access.num_bytes(self.sizes) for access in unheld)
-
-    @cached_property
-    def _read_in_steps(self) -> frozenset[str]:
-        """Storages that the steps read."""
-        graph = self.space.graph
-        return frozenset(
-            storage_of(graph, name) for node in self.space.nodes if self.in_step(node) for name in node.reads
-        )
-
-    def _held(self, access: Access) -> bool:
-        return access.tensor in self._read_in_steps
+        return self.footprint.finish_bytes
 
     @cached_property
     def tile_bytes(self) -> int:
@@ -161,20 +153,17 @@ class Cut:
 
     def _alike(self, access: Access) -> int:
         """Tiles that load the same part of a tensor in a step."""
-        if not self._stepped(access.changes):
+        if not self.footprint.is_stepped(access.changes):
             return 1
         return prod(steps_of(loop, self.space.sizes) for loop in self.loops if loop.dim not in access.changes)
 
     def loads_of(self, access: Access) -> int:
         """How often a tile of a tensor is loaded: in every step, or once for every tile that holds it."""
-        return self.all_steps if self._stepped(access.changes) else self.tiles
+        return self.all_steps if self.footprint.is_stepped(access.changes) else self.tiles
 
     def in_step(self, node: Node) -> bool:
         """Whether a node runs in every step, not once at a tile's end."""
-        return not self.steps or self._stepped(self.space.dims_of(node))
-
-    def _stepped(self, dims: Collection[str]) -> bool:
-        return not self.steps or any(step.dim in dims for step in self.steps)
+        return self.footprint.in_step(node)
 
 
 @dataclass(frozen=True)

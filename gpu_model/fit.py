@@ -27,29 +27,35 @@ from patterns.plural import number_of
 REGISTER_BYTES = 4
 
 
-def uniform(work: Work, choice: Choice, machine: Machine) -> CtaDemand:
-    """Warps that all load and compute: one role. A loader that stages holds a slot's bytes in their registers too."""
+def uniform(work: Work, choice: Choice, machine: Machine, accumulators: int | None = None) -> CtaDemand:
+    """Warps that all load and compute: one role. A loader that stages holds a slot's bytes in their registers too.
+
+    accumulators: that all of them hold, if not the work's.
+    """
     threads = choice.warpgroups * WARPGROUP
     staged = -(-work.slot_bytes // (REGISTER_BYTES * threads)) if is_staged(choice.loader) else 0
-    registers = _registers(work, threads, machine) + staged
+    registers = _registers(work, threads, machine, accumulators) + staged
     return CtaDemand((RoleDemand("cta", threads, registers),), ring_bytes(work, choice, machine))
 
 
-def specialized(work: Work, choice: Choice, machine: Machine) -> CtaDemand:
+def specialized(work: Work, choice: Choice, machine: Machine, accumulators: int | None = None) -> CtaDemand:
     """A producer warpgroup with few registers, and a consumer of `choice.warpgroups`.
 
-    Without setmaxnreg all threads have as many registers as the consumer needs.
+    Without setmaxnreg all threads have as many registers as the consumer needs. accumulators: see uniform.
     """
     threads = choice.warpgroups * WARPGROUP
-    registers = _registers(work, threads, machine)
+    registers = _registers(work, threads, machine, accumulators)
     moves = "setmaxnreg" in machine.features
     producer = RoleDemand("producer", WARPGROUP, PRODUCER_REGISTERS if moves else registers)
     consumer = RoleDemand("consumer", threads, registers)
     return CtaDemand((producer, consumer), ring_bytes(work, choice, machine), setmaxnreg=moves)
 
 
-def _registers(work: Work, threads: int, machine: Machine) -> int:
-    return -(-work.accumulators // threads) + machine.registers_beside_accumulators
+def _registers(work: Work, threads: int, machine: Machine, accumulators: int | None) -> int:
+    return (
+        -(-(work.accumulators if accumulators is None else accumulators) // threads)
+        + machine.registers_beside_accumulators
+    )
 
 
 def ring_bytes(work: Work, choice: Choice, machine: Machine) -> int:
@@ -104,8 +110,9 @@ def most_for_role(role: RoleDemand, demand: CtaDemand, machine: Machine) -> int:
     """Registers that each thread of a role can have: beside the other roles' where setmaxnreg moves them."""
     if not demand.setmaxnreg:
         return most_registers(machine, demand.threads // WARP)
-    pool = even_registers(machine, demand.threads // WARPGROUP) * demand.threads
-    others = sum(set_registers(other.registers) * other.threads for other in demand.roles if other is not role)
+    threads = demand.threads
+    pool = even_registers(machine, threads // WARPGROUP) * threads
+    others = sum([set_registers(other.registers) * other.threads for other in demand.roles if other is not role])
     most = (pool - others) // role.threads // SETMAXNREG_STEP * SETMAXNREG_STEP
     return max(0, min(most, machine.most_registers_per_thread))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache, lru_cache
 from typing import Literal, Protocol, cast
 
 from gpu_model.machine import Machine
@@ -35,16 +36,19 @@ def loader_names() -> tuple[str, ...]:
     return modules(LOADERS)
 
 
+@cache
 def loader_named(name: str) -> Loader:
     """The loader `name`. Raises UnknownName."""
     return cast(Loader, load_module(LOADERS, name, "loader"))
 
 
+@lru_cache(maxsize=256)
 def loaders_there(known: tuple[str, ...], machine: Machine) -> tuple[str, ...]:
     """Of some loaders, those that the machine has the features for."""
     return tuple(name for name in known if set(loader_named(name).NEEDS) <= set(machine.features))
 
 
+@cache
 def is_staged(name: str) -> bool:
     """Whether the loading warps hold what they load in registers and write it to shared memory themselves."""
     return "registers" in loader_named(name).THROUGH

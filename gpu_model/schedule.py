@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache, lru_cache
 from typing import Literal, Protocol, cast
 
 from gpu_model.loader import loader_named, loaders_there
@@ -63,6 +64,7 @@ def schedule_names() -> tuple[str, ...]:
     return (AUTO, *modules(SCHEDULES))
 
 
+@cache
 def schedule_named(name: str) -> Schedule:
     """The schedule `name`. Raises UnknownName."""
     return cast(Schedule, load_module(SCHEDULES, name, "schedule"))
@@ -113,6 +115,7 @@ def partial_tiles(name: str, work: Work, choice: Choice, machine: Machine) -> in
     return cast(int, count(work, choice, machine)) if count else 0
 
 
+@lru_cache(maxsize=64)
 def polynomial_ops(machine: Machine) -> int:
     """Fewest vector ops by which a schedule that the machine runs computes a special function; 0 where none does."""
     known = (name for name in modules(SCHEDULES) if runs(name, machine))
@@ -196,6 +199,7 @@ def runs(name: str, machine: Machine) -> bool:
     return set(schedule.NEEDS) <= set(machine.features) and bool(loaders_there(schedule.LOADERS, machine))
 
 
+@lru_cache(maxsize=256)
 def tried(name: str, job: Job, machine: Machine) -> tuple[str, ...]:
     """Schedules that a kernel is tried with: the named one, or all that `auto` tries."""
     if name != AUTO:
@@ -204,6 +208,7 @@ def tried(name: str, job: Job, machine: Machine) -> tuple[str, ...]:
     return tuple(other for other in every if schedule_named(other).AUTO and runs(other, machine))
 
 
+@lru_cache(maxsize=256)
 def detour(name: str, machine: Machine) -> int:
     """Levels that a schedule's bytes pass by its usual loader; LONGEST where the machine lacks that."""
     usual = schedule_named(name).LOADERS[0]

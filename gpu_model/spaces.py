@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -37,7 +37,8 @@ def spaces_of(
     inside: tensors that nobody else needs, so that they are not written.
     """
     made = frozenset(node.writes for node in nodes).intersection(inside)
-    return _spaces(part_of(graph, nodes), tuple(nodes), made, tuple(online))
+    nodes = tuple(nodes)
+    return _spaces(part_of(graph, nodes), nodes, made, tuple(online))
 
 
 @lru_cache(maxsize=8192)
@@ -46,7 +47,8 @@ def _spaces(part: Graph, nodes: tuple[Node, ...], inside: frozenset[str], online
     return tuple(_space(part, connected_nodes, inside, online) for connected_nodes in connected(nodes))
 
 
-def part_of(graph: Graph, nodes: Iterable[Node]) -> Graph:
+@lru_cache(maxsize=4096)
+def part_of(graph: Graph, nodes: tuple[Node, ...]) -> Graph:
     """What nodes see of a graph: the tensors that they read and write, and the extents of these and of themselves."""
     seen = union(*((*node.reads, node.writes) for node in nodes))
     shared = (graph.tensor_named[name].shares for name in seen)

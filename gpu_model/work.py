@@ -203,7 +203,7 @@ class CtaDemand:
     tmem_columns: int = 0
     barriers: int = 1
 
-    @property
+    @cached_property
     def threads(self) -> int:
         """Threads of the CTA."""
         return sum(role.threads for role in self.roles)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import chain
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -14,18 +15,18 @@ if TYPE_CHECKING:
 
 def union(*dims: Iterable[str]) -> tuple[str, ...]:
     """Every dim once, in the order of first appearance."""
-    return tuple(dict.fromkeys(dim for some in dims for dim in some))
+    return tuple(dict.fromkeys(chain.from_iterable(dims)))
 
 
 def without(dims: Iterable[str], dropped: Iterable[str]) -> tuple[str, ...]:
     """The dims that are not dropped, in order."""
     gone = set(dropped)
-    return tuple(dim for dim in dims if dim not in gone)
+    return tuple([dim for dim in dims if dim not in gone])
 
 
 def points(dims: Iterable[str], sizes: Mapping[str, int]) -> int:
     """Points of an index space: the product of the extents."""
-    return prod(sizes[dim] for dim in dims)
+    return prod(map(sizes.__getitem__, dims))
 
 
 def aligned(operand: Operand, dims: tuple[str, ...]) -> NDArray[Any]:

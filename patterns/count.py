@@ -67,7 +67,8 @@ class Traffic:
 
 def node_dims(graph: Graph, node: Node) -> tuple[str, ...]:
     """Every dim of a node: those of its result first, then those that are only read."""
-    return union(*(graph.tensor_named[name].dims for name in (node.writes, *node.reads)))
+    tensors = graph.tensor_named
+    return union(*[tensors[name].dims for name in (node.writes, *node.reads)])
 
 
 def tensor_bytes(graph: Graph, name: str, sizes: Mapping[str, int] | None = None) -> int:

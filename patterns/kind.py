@@ -145,7 +145,13 @@ def remark_of(node: Node, graph: Graph) -> str:
 
 def has(node: Node, trait: Trait) -> bool:
     """Whether the kind of a node has a trait."""
-    return trait in kind_of(node).TRAITS
+    return trait in _traits(node.kind)
+
+
+@cache
+def _traits(name: str) -> frozenset[Trait]:
+    """Traits of a kind: asked of every node many times."""
+    return kind_named(name).TRAITS
 
 
 def packs(node: Node) -> bool:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from gpu_model.attention.scripts import Block, half_issue, transposes
 from gpu_model.machine import Machine
@@ -28,7 +28,8 @@ class Pace:
 def predicted(work: Work, choice: Choice, machine: Machine, blocks: tuple[Block, ...], pace: Pace) -> int:
     """Steps as long as the busiest of units, loads and warpgroups take; before and after them what a tile does once."""
     issue = half_issue(work, choice, machine) + machine.barrier_cycles
-    busiest = max(busy_cycles(blocks).values())
+    busiest, is_turned = busiest_cycles(blocks), transposes(work)
+    turn = turned(work, machine)
     total = machine.kernel_ramp_cycles + machine.kernel_drain_cycles
     starting = machine.tile_start_cycles if pace.starts else 0
     for wave in work.waves:
@@ -38,14 +39,14 @@ def predicted(work: Work, choice: Choice, machine: Machine, blocks: tuple[Block,
         returns = round_trip // choice.slots if steps > choice.slots else 0
         fed = max(load + held_up, 2 * issue if load else 0, returns)
         ends = work.end_cycles(wave)
-        turning = 2 * issue + load + work.latency_cycles + turned(work, machine) if transposes(work) else 0
+        turning = 2 * issue + load + work.latency_cycles + turn if is_turned else 0
         computing = steps * max(pace.step_cycles, busiest) + starting + pace.edge_cycles + ends
         # Queries come when those before are used up, beside the end of the tile before.
         arriving = wave.held.cycles + work.latency_cycles if wave.held else 0
         beside = blocks[-1].softmax_cycles + blocks[-1].values.cycles + ends + starting
         if pace.ahead:
             # A producer fills the rings while warpgroups begin and end tiles.
-            begun = starting + turned(work, machine)
+            begun = starting + turn
             late = max(0, turning - blocks[0].scores.cycles - blocks[0].softmax_cycles) if turning else 0
             by_turns = begun + (steps - 1) * turning + blocks[-1].values.cycles + ends if turning else 0
             tile = max(computing + late, by_turns, steps * fed + (wave.held.cycles if wave.held else 0))
@@ -63,10 +64,11 @@ def turned(work: Work, machine: Machine) -> int:
     return transpose_cycles(machine, work.transposed_bytes) + machine.barrier_cycles
 
 
-def busy_cycles(blocks: Iterable[Block]) -> dict[str, int]:
-    """Cycles of each unit for one step of all warpgroups."""
+@lru_cache(maxsize=1024)
+def busiest_cycles(blocks: tuple[Block, ...]) -> int:
+    """Cycles of the busiest unit for one step of all warpgroups."""
     busy: dict[str, int] = {}
     for block in blocks:
         for use in (block.scores, *block.softmax, block.values):
             busy[use.unit] = busy.get(use.unit, 0) + use.cycles
-    return busy
+    return max(busy.values())

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import ceil
 
 from gpu_model.fit import specialized, uniform
@@ -18,6 +18,7 @@ from gpu_model.occupancy.tmem import columns_of
 from gpu_model.price import issue_cycles, transpose_cycles
 from gpu_model.roles import assemble, drain, hand_over, loop, needed, ramp, rows_of
 from gpu_model.work import Choice, CtaDemand, Use, Wave, Work
+from patterns.pipeline.hashed import hashed_once
 from patterns.pipeline.program import Barrier, Channel, Program, Role
 from patterns.pipeline.script import Acquire, Arrive, Await, Commit, Finish, Op, Release, Start, Wait, copy
 from patterns.units import exact
@@ -30,6 +31,7 @@ SCORES, SUMS = "scores", "sums"
 TOGETHER = "together"
 
 
+@hashed_once
 @dataclass(frozen=True)
 class Block:
     """One step of one warpgroup: the product that makes scores, what is computed on them, the product that uses them.
@@ -42,12 +44,12 @@ class Block:
     values: Use
     rows: tuple[int, int, int]
 
-    @property
+    @cached_property
     def softmax_cycles(self) -> int:
         """Cycles between the two products."""
         return sum(use.cycles for use in self.softmax)
 
-    @property
+    @cached_property
     def chain_cycles(self) -> int:
         """Cycles of all of it, one after another."""
         return self.scores.cycles + self.softmax_cycles + self.values.cycles
@@ -260,19 +262,19 @@ def program_of(
 
 def demand_of(work: Work, choice: Choice, machine: Machine, operands: bool = False) -> CtaDemand:
     """A producer warpgroup and computing ones. operands: whether scores are computed while those before are used."""
-    return with_sums(specialized(in_registers(work, machine, operands), choice, machine), work, machine)
+    return with_sums(specialized(work, choice, machine, in_registers(work, machine, operands)), work, machine)
 
 
 def uniform_of(work: Work, choice: Choice, machine: Machine, operands: bool = False) -> CtaDemand:
     """Warpgroups that all load and compute. operands: whether scores are computed while those before are used."""
-    return with_sums(uniform(in_registers(work, machine, operands), choice, machine), work, machine)
+    return with_sums(uniform(work, choice, machine, in_registers(work, machine, operands)), work, machine)
 
 
-def in_registers(work: Work, machine: Machine, operands: bool) -> Work:
-    """The work with what computing warps keep in registers: with tensor memory neither sums nor probabilities."""
+def in_registers(work: Work, machine: Machine, operands: bool) -> int:
+    """Values that computing warps keep in registers: with tensor memory neither sums nor probabilities."""
     if machine.tmem_columns:
-        return replace(work, accumulators=work.score_values)
-    return replace(work, accumulators=work.accumulators + (work.operand_registers if operands else 0))
+        return work.score_values
+    return work.accumulators + (work.operand_registers if operands else 0)
 
 
 def with_sums(demand: CtaDemand, work: Work, machine: Machine) -> CtaDemand:

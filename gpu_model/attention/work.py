@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 from gpu_model.assign import Sharing, Transfers, uses, waves
+from gpu_model.attention.between import Between, between
 from gpu_model.attention.busiest import busiest
 from gpu_model.cuts import Amounts, Cut, Priced
 from gpu_model.machine import Machine
@@ -27,11 +28,11 @@ from patterns.dtypes import bytes_of
 from patterns.graph import Node
 from patterns.kind import has
 from patterns.needed import Mask, function_of, masks
-from patterns.online import Partial, partials
 
 # Keys of a block that tuned kernels are compiled for, whatever the context is, and the head dim up to which they are as
 # many; fewer for wider heads (FlashAttention-3: 80 to 192).
 SHORT_BLOCK, SHORT_BLOCK_DIM = 128, 128
+REGISTER_BYTES = 4
 
 
 @dataclass(frozen=True)
@@ -90,22 +91,10 @@ class Online:
         """Elements that a tile sums up."""
         return self.rows * self._points(self.last.columns)
 
-    @cached_property
-    def partial(self) -> dict[str, Partial]:
-        """What each tensor is while the online dim is not complete."""
-        dims = self.last.inner
-        return partials(self.cut.space.graph, self.cut.space.nodes, dims[0]) if dims else {}
-
-    @cached_property
-    def ending(self) -> frozenset[str]:
-        """Names of the elementwise nodes that need the result of the last product."""
-        nodes = self.cut.space.nodes
-        made, names = {node.writes for node in nodes if node.name == self.last.node}, set[str]()
-        for node in nodes:
-            if has(node, "elementwise") and made.intersection(node.reads):
-                made.add(node.writes)
-                names.add(node.name)
-        return frozenset(names)
+    @property
+    def nodes(self) -> Between:
+        """What the nodes between and after the products are for."""
+        return between(self.cut.space)
 
     def _points(self, dims: Iterable[str]) -> int:
         return points(dims, self.cut.sizes)
@@ -118,9 +107,8 @@ class Online:
     def step(self) -> tuple[Amounts, Amounts]:
         """One step: scores and softmax, then values."""
         amounts = Amounts()
-        for node in self.cut.space.nodes:
-            if self._in_softmax(node):
-                amounts += self._softmax(node)
+        for node in self.nodes.softmax:
+            amounts += self._softmax(node)
         # The probabilities become operands; what is summed up so far is multiplied by how far the maximum rose.
         amounts += Amounts(vector_ops=self.scores + self.results, compare_ops=self.scores)
         amounts += self._permuted() + self._converted()
@@ -148,21 +136,15 @@ class Online:
         amounts = Amounts(vector_ops=self.results, compare_ops=self.results)
         for node in self.cut.space.nodes:
             made = function_of(node)
-            if made is not None and self._waits(node):
+            if made is not None and node.name in self.nodes.waiting:
                 amounts += Amounts(vector_ops=self.results, special_ops=self.rows * made.special_ops)
-            elif node.name in self.ending:
+            elif node.name in self.nodes.ending:
                 demand = node_demand(self.cut.space.graph, node, self.cut.sizes)
                 amounts += Amounts(vector_ops=demand.vector_ops, special_ops=demand.special_ops)
-            if made is not None and made.keeps and self._spares(node):
-                cut_blocks = -(-self.cut.sizes[self._row(node)] // self.columns)
+            if made is not None and made.keeps and node.name in self.nodes.rows:
+                cut_blocks = -(-self.cut.sizes[self.nodes.rows[node.name]] // self.columns)
                 amounts += Amounts(vector_ops=made.vector_ops * self.scores * cut_blocks)
         return amounts
-
-    def _in_softmax(self, node: Node) -> bool:
-        """Whether a node computes on all scores, in every step."""
-        space = self.cut.space
-        on_scores = set(self.last.inner) <= set(node_dims(space.graph, node)) and node.name not in space.converted
-        return on_scores and (has(node, "elementwise") or has(node, "reduces")) and not self._waits(node)
 
     def _softmax(self, node: Node) -> Amounts:
         """Ops of one node for all scores of a step."""
@@ -171,34 +153,38 @@ class Online:
         elements = points(node_dims(space.graph, node), self.cut.sizes)
         made = function_of(node)
         vector, special = (self.scores * ops // elements for ops in (demand.vector_ops, demand.special_ops))
-        if made is not None and (made.affine or (made.keeps and self._spares(node))):
+        if made is not None and (made.affine or (made.keeps and node.name in self.nodes.rows)):
             vector = 0
-        extreme = self.partial.get(node.writes, Partial("whole")).state == "extreme"
+        extreme = node.name in self.nodes.extremes
         return Amounts(vector_ops=vector, special_ops=special, compare_ops=vector if extreme else 0)
-
-    def _waits(self, node: Node) -> bool:
-        """Whether a node divides by a sum that is complete in the last step only."""
-        total = self.partial.get(node.writes, Partial("whole")).total
-        return bool(total) and total in node.reads
-
-    def _spares(self, node: Node) -> bool:
-        return any(mask.node == node.name for mask in masks(self.cut.space.graph, [node]))
-
-    def _row(self, node: Node) -> str:
-        return next(mask.row for mask in masks(self.cut.space.graph, [node]))
 
 
 def price_online(cut: Cut, machine: Machine) -> Priced:
     """What the tiles of an attention kernel's cut ask of an SM's units."""
-    step, finish = _of_tile(replace(cut, parts=1), machine)
-    return Priced(replace(cut, kept=kept_steps(cut)), step, finish)
+    tile = _of_tile(replace(cut, parts=1), machine)
+    return Priced(replace(cut, kept=kept_steps(cut)), tile.step, tile.finish)
+
+
+@dataclass(frozen=True)
+class _Tile:
+    """What a tile asks in each step and at its end, and what it holds meanwhile."""
+
+    step: tuple[Amounts, Amounts]
+    finish: Amounts
+    scores: int
+    results: int
+    row_blocks: int
+    operand_registers: int
+    transposed_bytes: int
 
 
 @lru_cache(maxsize=256)
-def _of_tile(cut: Cut, machine: Machine) -> tuple[tuple[Amounts, Amounts], Amounts]:
-    """Memo of what a step and the end of a tile ask, in however many parts its steps are."""
-    online = Online(cut, machine)
-    return online.step(), online.finish()
+def _of_tile(whole: Cut, machine: Machine) -> _Tile:
+    """A tile, the same one in however many parts its steps are; whole: the cut without parts."""
+    online = Online(whole, machine)
+    registers = -(-bytes_of(online.scores, online.last.dtype) // REGISTER_BYTES)
+    held = (online.scores, online.results, online.row_blocks, registers, transposed_bytes(whole, machine))
+    return _Tile(online.step(), online.finish(), *held)
 
 
 def kept_steps(cut: Cut) -> tuple[tuple[int, int], ...]:
@@ -240,7 +226,8 @@ def transposed_bytes(cut: Cut, machine: Machine) -> int:
 
 def work_of_online(name: str, priced: Priced, total: Moved, machine: Machine) -> Work:
     """The busiest SM of an attention kernel: the longest tiles are given out first."""
-    cut, online = priced.cut, Online(priced.cut, machine)
+    cut = priced.cut
+    tile = _of_tile(replace(cut, parts=1, kept=()), machine)
     steps = cut.all_steps
     transfers = Transfers(
         Transfer(cut.step_bytes, 1, total.hbm_read, total.loaded),
@@ -258,11 +245,11 @@ def work_of_online(name: str, priced: Priced, total: Moved, machine: Machine) ->
         step=tuple(use for amounts in priced.step for use in uses(amounts, machine, sharing)),
         finish=uses(priced.finish, machine, sharing),
         latency_cycles=machine.load_latency_cycles,
-        accumulators=online.scores + online.results,
-        operand_registers=-(-bytes_of(online.scores, online.last.dtype) // 4),
-        row_blocks=online.row_blocks,
-        score_values=online.scores,
-        transposed_bytes=transposed_bytes(cut, machine),
+        accumulators=tile.scores + tile.results,
+        operand_registers=tile.operand_registers,
+        row_blocks=tile.row_blocks,
+        score_values=tile.scores,
+        transposed_bytes=tile.transposed_bytes,
     )
 
 

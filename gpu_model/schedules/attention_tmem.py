@@ -11,7 +11,7 @@ from dataclasses import replace
 from fractions import Fraction
 from math import ceil
 
-from gpu_model.attention.pace import busy_cycles
+from gpu_model.attention.pace import busiest_cycles
 from gpu_model.attention.scripts import (
     KEYS,
     QUERIES,
@@ -71,7 +71,7 @@ def predict(work: Work, choice: Choice, machine: Machine) -> int:
     # Sums and the scores after them are issued together: only the scores' commit is waited for.
     seen = 2 * machine.barrier_cycles + machine.mma_wait_cycles + _rescale_cycles(work, choice)
     chain = max(block.chain_cycles for block in blocks) + seen
-    busiest = max(busy_cycles(blocks).values())
+    busiest = busiest_cycles(blocks)
     total = machine.kernel_ramp_cycles + machine.kernel_drain_cycles
     for wave in work.waves:
         steps, load = work.steps_of(wave), wave.load.cycles

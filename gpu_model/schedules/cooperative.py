@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 
 from gpu_model.fit import specialized
 from gpu_model.machine import Machine
@@ -42,7 +41,7 @@ def demand(work: Work, choice: Choice, machine: Machine) -> CtaDemand:
     """A producer warpgroup, and consumers that all have the registers of the one with most rows."""
     blocks = -(-work.row_blocks // choice.warpgroups)
     most = -(-work.accumulators * blocks // work.row_blocks)
-    return specialized(replace(work, accumulators=most * choice.warpgroups), choice, machine)
+    return specialized(work, choice, machine, most * choice.warpgroups)
 
 
 def predict(work: Work, choice: Choice, machine: Machine) -> int:

@@ -42,7 +42,7 @@ slot_counts = deepest_ring
 def demand(work: Work, choice: Choice, machine: Machine) -> CtaDemand:
     """A producer warpgroup and two consumers, each with the accumulators of a whole tile in its registers."""
     wider = replace(choice, warpgroups=CONSUMERS * choice.warpgroups)
-    return specialized(replace(work, accumulators=CONSUMERS * work.accumulators), wider, machine)
+    return specialized(work, wider, machine, CONSUMERS * work.accumulators)
 
 
 def predict(work: Work, choice: Choice, machine: Machine) -> int:

@@ -1,0 +1,73 @@
+"""What one tile of a space has in one step, in however many parts its steps are: extents, and bytes that it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+from gpu_model.access import Access
+from gpu_model.space import Space
+from patterns.count import storage_of
+from patterns.graph import Node
+from patterns.plan import Tile
+
+
+@dataclass(frozen=True)
+class Footprint:
+    """A tile: `loops` over free dims, `steps` inside them. spread: the part of a whole dim that each CTA has."""
+
+    space: Space
+    loops: tuple[Tile, ...]
+    steps: tuple[Tile, ...]
+    spread: Tile | None
+
+    @cached_property
+    def sizes(self) -> Mapping[str, int]:
+        """Extents of a full tile in one step, or of a CTA's part of it."""
+        spread = (self.spread,) if self.spread else ()
+        return self.space.tile_sizes((*self.loops, *self.steps, *spread))
+
+    @cached_property
+    def step_bytes(self) -> int:
+        """Bytes that change from step to step."""
+        return sum(access.num_bytes(self.sizes) for access in self.space.reads if self.is_stepped(access.changes))
+
+    @cached_property
+    def held_bytes(self) -> int:
+        """Bytes that a tile loads once and holds."""
+        return sum(access.num_bytes(self.sizes) for access in self._once if self._is_held(access))
+
+    @cached_property
+    def finish_bytes(self) -> int:
+        """Bytes that only the end of a tile reads: they pass through it piece by piece, and nothing holds them."""
+        return sum(access.num_bytes(self.sizes) for access in self._once if not self._is_held(access))
+
+    @cached_property
+    def _once(self) -> tuple[Access, ...]:
+        """What a tile reads once."""
+        return tuple(access for access in self.space.reads if not self.is_stepped(access.dims))
+
+    @cached_property
+    def _read_in_steps(self) -> frozenset[str]:
+        """Storages that the steps read."""
+        graph = self.space.graph
+        nodes = (node for node in self.space.nodes if self.in_step(node))
+        return frozenset(storage_of(graph, name) for node in nodes for name in node.reads)
+
+    def _is_held(self, access: Access) -> bool:
+        return access.tensor in self._read_in_steps
+
+    def in_step(self, node: Node) -> bool:
+        """Whether a node runs in every step, not once at a tile's end."""
+        return not self.steps or self.is_stepped(self.space.dims_of(node))
+
+    def is_stepped(self, dims: Collection[str]) -> bool:
+        """Whether steps go along one of the dims, or there are none and all is one step."""
+        return not self.steps or any(step.dim in dims for step in self.steps)
+
+
+@lru_cache(maxsize=2048)
+def footprint(space: Space, loops: tuple[Tile, ...], steps: tuple[Tile, ...], spread: Tile | None) -> Footprint:
+    """The tile, the same one for all numbers of parts: what is known of it is found once."""
+    return Footprint(space, loops, steps, spread)
