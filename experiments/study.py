@@ -51,7 +51,7 @@ def study_named(name: str) -> Study | Survey:
 
 
 def run_study(name: str, tell: Callable[[str], None] | None = None) -> Result:
-    """Run a study: its page, its table (CSV, JSON) and figures. tell: told of each row of a survey as it is made.
+    """Run a study: its pages, its table (CSV, JSON) and figures. tell: told of each row of a survey as it is made.
 
     Raises UserErrors.
     """
@@ -59,7 +59,7 @@ def run_study(name: str, tell: Callable[[str], None] | None = None) -> Result:
 
     study = study_named(name)
     if isinstance(study, Survey):
-        finding, files = run_survey(study, PAGE_WIDTH, tell or untold)
+        finding, files = run_survey(name, study, PAGE_WIDTH, tell or untold)
         return Result(finding, tuple(files.items()))
     return run_comparison(name, study)
 
@@ -68,13 +68,14 @@ def run_comparison(name: str, study: Study) -> Result:
     """Run a study of one comparison: with its resolved configuration and reports. Raises UserErrors."""
     from experiments.compare import compare
     from experiments.export import reports_csv, reports_json
+    from experiments.page.study import study_page
     from experiments.picture import drawn
     from experiments.text.comparison import comparison_parts
     from experiments.text.page import page_text
 
     comparison = compare(study.request)
-    finding = study.finding(comparison)
-    page = page_text([study.question, finding, *comparison_parts(comparison)], PAGE_WIDTH)
+    finding, parts = study.finding(comparison), comparison_parts(comparison)
+    page = page_text([study.question, finding, *parts], PAGE_WIDTH)
     texts = {
         "page.txt": page + "\n",
         "configuration.json": json.dumps({"study": name, "request": asdict(study.request)}, indent=2) + "\n",
@@ -82,6 +83,7 @@ def run_comparison(name: str, study: Study) -> Result:
         "reports.json": reports_json(comparison.outcomes),
     }
     files = {file: text.encode() for file, text in texts.items()} | drawn(comparison, study.figures)
+    files["page.html"] = study_page(name, study.question, finding, parts, files)
     return Result(finding, tuple(files.items()))
 
 

@@ -62,20 +62,22 @@ def untold(row: str) -> None:
     """Tell nobody."""
 
 
-def run_survey(survey: Survey, page_width: int, tell: Tell = untold) -> tuple[str, dict[str, bytes]]:
-    """Its sentence, and its files by name: the page, the table as CSV and JSON, pictures. Raises UserErrors."""
+def run_survey(name: str, survey: Survey, page_width: int, tell: Tell = untold) -> tuple[str, dict[str, bytes]]:
+    """Its sentence, and its files by name: the pages, the table as CSV and JSON, pictures. Raises UserErrors."""
+    from experiments.page.study import study_page
     from experiments.picture import drawn_records
 
     records = tuple(_told(survey, tell))
-    finding = survey.finding(records)
-    page = page_text([survey.question, finding, records_table(records, survey.keys)], page_width)
+    finding, table = survey.finding(records), records_table(records, survey.keys)
+    page = page_text([survey.question, finding, table], page_width)
     texts = {
         "page.txt": page + "\n",
         "configuration.json": configuration_json(survey),
         "table.csv": records_csv(records),
         "table.json": json.dumps({"rows": records}, indent=2, allow_nan=False) + "\n",
     }
-    return finding, {file: text.encode() for file, text in texts.items()} | drawn_records(records, survey.figures)
+    files = {file: text.encode() for file, text in texts.items()} | drawn_records(records, survey.figures)
+    return finding, files | {"page.html": study_page(name, survey.question, finding, [table], files)}
 
 
 def configuration_json(survey: Survey) -> str:

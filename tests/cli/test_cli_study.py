@@ -7,6 +7,7 @@ import io
 import json
 from collections.abc import Mapping
 from dataclasses import replace
+from html import unescape
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -80,6 +81,7 @@ def test_a_study_writes_its_files_and_says_what_it_found(name: str, tmp_path: Pa
     assert page.startswith(study.question)
     sentence = result.stdout.strip().removeprefix(f"{name}: ")
     assert sentence in " ".join(page.split())
+    assert sentence in unescape((folder / "page.html").read_text())
     if name == "calls_per_token":  # the headline is what was counted
         calls = {report["mode"]: report["calls"] for report in reversed(reports)}
         assert all(f"{calls[mode]:,}" in sentence for mode in ("operator", "library", "looped"))
@@ -106,6 +108,7 @@ def test_a_survey_writes_its_table_and_says_what_it_found(
     page = " ".join((folder / "page.txt").read_text().split())
     assert page.startswith(study.question)
     assert result.stdout.strip().removeprefix(f"{name}: ") in page
+    assert result.stdout.strip().removeprefix(f"{name}: ") in unescape((folder / "page.html").read_text())
 
 
 def test_every_conflicting_figure_can_be_set() -> None:

@@ -1,0 +1,79 @@
+"""The page of a study: its question, what was found, pictures, table, configuration, and what it was made with."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from experiments.about import below_the_first
+from experiments.page.parts import parts_markup
+from experiments.page.provenance import Fact, machine_fact, made_with
+from experiments.page.render import rendered
+from experiments.sides import Family, machine_names
+
+if TYPE_CHECKING:
+    from experiments.text.page import Part
+
+STUDIES = "experiments.studies"
+CONFIGURATION = "configuration.json"
+# Below what names a configuration tells of machines, and of which families.
+MACHINE_KEYS: Mapping[str, tuple[Family, ...]] = {"machine": ("gpu", "rdu"), "gpu": ("gpu",), "rdu": ("rdu",)}
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A picture inside the page, and the files beside it that hold the same."""
+
+    name: str
+    source: str
+    beside: tuple[str, ...]
+
+
+def study_page(name: str, question: str, finding: str, parts: Sequence[Part], files: Mapping[str, bytes]) -> bytes:
+    """The page, whole. parts: the tables below the finding. files: of the study, its pictures among them by name."""
+    configuration = files[CONFIGURATION].decode()
+    page = rendered(
+        "study.html",
+        ("page.js",),
+        name=name,
+        question=question,
+        finding=finding,
+        about=below_the_first(f"{STUDIES}.{name}"),
+        pictures=list(pictures(files)),
+        parts=parts_markup(parts),
+        files=sorted(files),
+        configuration=configuration,
+        provenance=[made_with(), *machines_in(json.loads(configuration))],
+    )
+    return page.encode()
+
+
+def pictures(files: Mapping[str, bytes]) -> Iterator[Shown]:
+    """Every picture that there is as SVG, in its full width."""
+    for file, content in files.items():
+        stem, _, suffix = file.rpartition(".")
+        if suffix == "svg" and not stem.endswith("_one_column"):
+            source = f"data:image/svg+xml;base64,{b64encode(content).decode()}"
+            beside = (f"{stem}.{other}" for other in ("csv", "png", "pdf", "svg"))
+            yield Shown(stem, source, tuple(one for one in beside if one in files))
+
+
+def machines_in(configuration: Any) -> list[Fact]:
+    """The machine files that a configuration names, each once, in order of their names."""
+    named = sorted(set(machines_named(configuration)))
+    return [machine_fact(family, machine) for family, machine in named]
+
+
+def machines_named(data: Any) -> Iterator[tuple[Family, str]]:
+    """(family, machine) for every machine in JSON data."""
+    if isinstance(data, list):
+        for value in data:
+            yield from machines_named(value)
+    elif isinstance(data, dict):
+        for key, value in data.items():
+            families = MACHINE_KEYS.get(key, ()) if isinstance(value, str) else ()
+            yield from ((family, value) for family in families if value in machine_names(family))
+            yield from machines_named(value)

@@ -1,0 +1,62 @@
+"""The pages of studies: they say what the text page says, hold their pictures, and need nothing else."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from experiments import study
+from experiments.cli import cli
+from experiments.page.study import machines_in, study_page
+from experiments.study import Result
+from experiments.text.table import Column, Table
+
+FILES = {
+    "configuration.json": b'{"cases": [{"machine": "a100_sxm"}, {"step": {"machine": "sn40l"}}, {"machine": "none"}]}',
+    "speed.svg": b"<svg/>",
+    "speed_one_column.svg": b"<svg/>",
+    "speed.csv": b"a\n1\n",
+}
+# What a browser would load: an address in src, in url() or in a link to a style.
+LOADS = re.compile(r"""(?:src|srcset)=["'](?!data:)|url\(|<link|@import""")
+
+
+def words(page: bytes) -> str:
+    """What a page says, without its elements."""
+    return " ".join(unescape(re.sub(r"<[^>]*>", " ", page.decode())).split())
+
+
+def test_a_page_holds_question_finding_table_picture_and_provenance() -> None:
+    table = Table((Column("machine", right=False), Column("time\nus")), (("a100_sxm", "1.250"), ("<b>", "2.000")))
+    page = study_page("drafted_tokens", "Is a < b?", "It is, by 1.250 & more.", [table], FILES)
+    told = words(page)
+    for text in ("Is a < b?", "It is, by 1.250 & more.", "time us", "1.250", "<b>", "patternloom 0.", "speed.csv"):
+        assert text in told
+    assert "gpu_model/machines/a100_sxm.yaml, sha256 " in told
+    assert page.count(b"<img ") == 1
+    assert b"data:image/svg+xml;base64,PHN2Zy8+" in page
+    assert not LOADS.search(page.decode())
+
+
+def test_the_machines_of_a_configuration_are_found_wherever_they_stand() -> None:
+    found = machines_in({"request": {"gpu": "h200", "rdu": "sn10"}, "cases": [{"machine": "v100"}, {"mode": "unit"}]})
+    assert [fact for fact, _ in found] == ["GPU file", "GPU file", "RDU file"]
+    assert [value.split("/")[-1].split(".")[0] for _, value in found] == ["h200", "v100", "sn10"]
+
+
+def test_running_all_lists_what_each_study_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ("drafted_tokens", "workloads")
+    monkeypatch.setattr(study, "study_names", lambda: names)
+    monkeypatch.setattr(study, "run_study", lambda name, tell: Result(f"{name} <found>", (("page.html", b"page"),)))
+    result = CliRunner().invoke(cli, ["run", "all", "-o", str(tmp_path)])
+    assert result.exit_code == 0, result.stderr
+    index = (tmp_path / "index.html").read_bytes()
+    for name in names:
+        assert f'href="{name}/page.html"'.encode() in index
+        assert f"{name} <found>" in words(index)
+        assert (tmp_path / name / "page.html").read_bytes() == b"page"
+    assert not LOADS.search(index.decode())
