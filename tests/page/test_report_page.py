@@ -83,6 +83,14 @@ def lanes(page: Page, panel: int) -> Locator:
     return page.locator(".lanes").nth(panel)
 
 
+def standing(page: Page, panel: int) -> dict[str, float]:
+    """Where the lanes of a panel are in the window, which is scrolled so that they are."""
+    lanes(page, panel).scroll_into_view_if_needed()
+    box = lanes(page, panel).bounding_box()
+    assert box is not None
+    return dict(box)
+
+
 def seen(page: Page) -> tuple[float, float]:
     """From when to when the panels show, in picoseconds."""
     data = page.locator("#timelines").evaluate("(one) => ({...one.dataset})")
@@ -91,8 +99,7 @@ def seen(page: Page) -> tuple[float, float]:
 
 def hover(page: Page, panel: int, share: float, lane: int) -> str:
     """What is told at a share of the width and in a lane of a panel."""
-    box = lanes(page, panel).bounding_box()
-    assert box is not None
+    box = standing(page, panel)
     top, gutter, width = page.evaluate(
         f"[view.panels[{panel}].top, view.panels[{panel}].gutter, view.panels[{panel}].width]"
     )
@@ -148,8 +155,7 @@ def test_a_repeated_period_is_one_block_until_it_is_wide_enough(page: Page) -> N
     folded = hover(page, 1, 0.5, 0)
     assert f"repeated \u00d7 {window.extra + 1:,}" in folded
     assert "busy 100.0 % of the time" in folded.replace("\n", " ")
-    box = lanes(page, 1).bounding_box()
-    assert box is not None
+    box = standing(page, 1)
     page.mouse.move(box["x"] + 600, box["y"] + 60)
     before = seen(page)
     for _ in range(6):
@@ -171,13 +177,13 @@ def test_keys_and_drags_move_both_panels(page: Page) -> None:
     assert seen(page)[0] > near[0]
     page.keyboard.press("a")
     assert seen(page) == pytest.approx(near)
-    box = lanes(page, 1).bounding_box()
-    assert box is not None
+    box = standing(page, 1)
     page.mouse.move(box["x"] + 600, box["y"] + 50)
     page.mouse.down()
     page.mouse.move(box["x"] + 500, box["y"] + 50)
     page.mouse.up()
-    assert seen(page)[0] > near[0]
+    scale = page.evaluate("view.panels[1].scale")
+    assert seen(page)[0] == pytest.approx(near[0] + 100 / scale)
     page.keyboard.press("0")
     assert seen(page) == whole
 
