@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from patterns.errors import Deadlock
 from patterns.pipeline.calls import CallStep, schedule_program
+from patterns.pipeline.duration import totals
 from patterns.pipeline.program import Program
 from patterns.pipeline.simulate import simulate
 from patterns.pipeline.timeline import Timeline
@@ -33,12 +34,12 @@ def run_plan(plan: Plan, *, spans: bool = True) -> Execution:
     """Simulate a plan. Raises Deadlock.
 
     Calls whose programs differ only in name share one Timeline, those of other plans too. Without spans the run is
-    faster and only its times, busy cycles, stalls and counters can be read: no account, no waterfall, no trace.
+    faster and only its times, busy cycles and counters can be read: no account, no waterfall, no trace.
     """
     calls = tuple(_run_call(call, spans) for call in plan.calls)
     steps = [_step(call, run) for call, run in zip(plan.calls, calls, strict=True)]
     schedule = schedule_program(steps, plan.launch)
-    return Execution(plan, calls, schedule, simulate(schedule, spans=spans))
+    return Execution(plan, calls, schedule, simulate(schedule) if spans else totals(schedule))
 
 
 def simulated(program: Program, *, spans: bool = True) -> Timeline:
@@ -46,7 +47,7 @@ def simulated(program: Program, *, spans: bool = True) -> Timeline:
     try:
         return _with_spans(program.content) if spans else _totals(program.content)
     except Deadlock:
-        return simulate(program, spans=spans)  # says which program it is
+        return simulate(program)  # says which program it is
 
 
 @lru_cache(maxsize=64)
@@ -58,7 +59,7 @@ def _with_spans(content: Program) -> Timeline:
 @lru_cache(maxsize=4096)
 def _totals(content: Program) -> Timeline:
     """Memo of runs without spans: most kernels of a sweep are those of the points before."""
-    return simulate(content, spans=False)
+    return totals(content)
 
 
 def counted() -> Counts:

@@ -14,7 +14,7 @@ from patterns.count import group_traffic
 from patterns.errors import DoesNotFit
 from patterns.graph import Node
 from patterns.pipeline.bounds import counters_of
-from patterns.pipeline.simulate import simulate
+from patterns.run import simulated
 from rdu_model.ask import ask_all
 from rdu_model.cutting import FitsNowhere, Part, Search, parts_cycles
 from rdu_model.emit import emit
@@ -96,7 +96,7 @@ def section_cycles(section: Section) -> int:
         return -(-section_cycles(_shortened(section, FEW)) * iterations // FEW)
     if (iterations == 1 and len(flow.leaves) > MANY) or sum(map(flow.tiles_of, flow.leaves)) > MANY_TILES:
         return expected_cycles(section)
-    return simulate(emit(wired(section, "estimate", 0)), spans=False).total_cycles
+    return simulated(emit(wired(section, "estimate", 0)), spans=False).total_cycles
 
 
 def _simulated_cycles(part: Part) -> int:

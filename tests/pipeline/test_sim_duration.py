@@ -1,0 +1,109 @@
+"""How long a Program takes, found in the order of its data, is what the simulation finds in the order of time."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from patterns.errors import Deadlock
+from patterns.pipeline.duration import Duration, total_cycles, totals
+from patterns.pipeline.program import Barrier, Channel, Program, Role, Unit
+from patterns.pipeline.script import Acquire, Arrive, Await, Commit, Loop, Op, Release, Run, Wait
+from patterns.pipeline.simulate import simulate
+from patterns.pipeline.tokens import wiring
+from tests.pipeline.random_programs import random_nest, random_program
+
+UNITS = (Unit("x", "memory"), Unit("y", "matrix"), Unit("z", "vector"))
+
+
+def chain(trips: int) -> Program:
+    """Two streams share a memory; what they bring is multiplied and handed on."""
+
+    def brings(name: str, cycles: int) -> tuple[Op, ...]:
+        return (Loop(trips, (Acquire(name), Run("x", cycles), Commit(name))),)
+
+    product = (Wait("a"), Wait("b"), Acquire("c"), Run("y", 11), Release("a"), Release("b"), Commit("c"))
+    roles = (
+        Role("a", brings("a", 3)),
+        Role("b", brings("b", 4)),
+        Role("product", (Loop(trips, product),)),
+        Role("last", (Loop(trips, (Wait("c"), Run("z", 2), Release("c"))),)),
+    )
+    return Program("chain", UNITS, (Channel("a", 2), Channel("b", 3), Channel("c", 2)), roles)
+
+
+@pytest.mark.parametrize("first", range(0, 1500, 250))
+def test_random_programs_take_as_long_as_simulated(first: int) -> None:
+    suited = jumped = 0
+    for seed in range(first, first + 250):
+        rng = Random(seed)
+        program = random_nest(rng) if seed % 5 == 0 else random_program(rng, 400)
+        wires = wiring(program)
+        if wires is None:
+            continue
+        suited += 1
+        run = Duration(program, wires)
+        found = run.cycles()
+        if found is None:
+            with pytest.raises(Deadlock):
+                simulate(program)
+        else:
+            assert found == simulate(program, spans=False).total_cycles, seed
+            jumped += bool(run.run.skipped)
+    assert suited > 50
+    assert jumped > 20
+
+
+def test_the_cost_does_not_grow_with_trips() -> None:
+    short, long = chain(100), chain(1_000_000)
+    assert total_cycles(long) == simulate(long).total_cycles
+    run = Duration(long, wiring(long) or pytest.fail("its times follow from data"))
+    assert run.cycles() == total_cycles(short) + 11 * (1_000_000 - 100)
+    assert run.moves < 1000
+
+
+def test_totals_are_those_of_a_run() -> None:
+    found, run = totals(chain(50)), simulate(chain(50))
+    assert (found.total_cycles, found.busy, found.counters) == (run.total_cycles, run.busy, run.counters)
+    assert found.spans == found.windows == ()
+
+
+def test_where_roles_meet_the_order_of_time_decides() -> None:
+    """Arrivals are not handed to a role, and tiles that roles take in turn are not those of one."""
+    meeting = Program(
+        "meeting",
+        UNITS,
+        (),
+        (Role("one", (Run("x", 5), Arrive("met"))), Role("other", (Await("met"), Run("y", 2)))),
+        (Barrier("met"),),
+    )
+    take: tuple[Op, ...] = (Wait("a"), Run("y", 9), Release("a"))
+    turns = Program(
+        "turns",
+        UNITS,
+        (Channel("a", 2),),
+        (
+            Role("maker", (Loop(4, (Acquire("a"), Run("x", 3), Commit("a"))),)),
+            Role("ping", (Loop(2, take),)),
+            Role("pong", (Loop(2, take),)),
+        ),
+    )
+    for program in (meeting, turns):
+        assert wiring(program) is None
+        assert total_cycles(program) == simulate(program).total_cycles
+
+
+def test_a_deadlock_is_explained() -> None:
+    stuck = Program(
+        "stuck",
+        UNITS,
+        (Channel("a", 1), Channel("b", 1)),
+        (Role("one", _round("a", "b")), Role("two", _round("b", "a"))),
+    )
+    with pytest.raises(Deadlock, match="stuck"):
+        total_cycles(stuck)
+
+
+def _round(takes: str, makes: str) -> tuple[Op, ...]:
+    return (Wait(takes), Release(takes), Acquire(makes), Commit(makes))
