@@ -124,7 +124,7 @@ def attention_of(change: Change) -> AttentionRun:
 def finding(rows: Sequence[Record]) -> str:
     """In how many changes each ranking holds, and which parameter turns which pair."""
     told = []
-    for contest in WAYS:
+    for contest in dict.fromkeys(row["contest"] for row in rows):
         of_it = [row for row in rows if row["contest"] == contest]
         assumed, pairs = _shares(of_it)[AS_ASSUMED], changes_by_turns(of_it)
         named = [f"; {change} turns {' and '.join(turns)}" for change, turns in pairs if turns]

@@ -27,6 +27,9 @@ TINY = "llama-3.2-1b"
 ALTERNATIVES = conflicting_figures.alternatives
 # What replaces the cases of surveys that run for long; tests/benchmarks runs all of their own.
 FEW: Mapping[str, Mapping[str, Any]] = {
+    "bandwidth_limits": {"COLUMNS": (256,)},
+    "schedule_ranking": {"GEMM_PARAMETERS": {"slots": ((), "")}},
+    "stages_by_latency": {"LATENCIES": (300, 3000)},
     "can_the_gpu_close_the_gap": {"MODEL": "rms_norm", "CONTEXT": None},
     "intermediates": {"MODEL": TINY, "STEPS": (("decode", 1, 256),)},
     "kernel_looping": {"MODELS": ((TINY, 1),), "BATCHES": (1,), "CONTEXT": 256},
