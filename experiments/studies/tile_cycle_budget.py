@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from experiments.plot.bars import Bars
 from experiments.plot.spans import Run, Spans
 from experiments.survey import Record, Survey
+from patterns.plural import number_of
 
 if TYPE_CHECKING:
     from gpu_model.lecture.gemm import LectureRun
@@ -26,13 +27,17 @@ def cases() -> Iterator[LectureRun]:
 def record(run: LectureRun) -> Record:
     """Cycles of each part of one step, and of the whole tile."""
     from gpu_model.lecture.estimates import ideal_cycles, ideal_time_us
+    from gpu_model.lecture.gemm import MACHINE
     from gpu_model.lecture.parts import step_parts
+    from gpu_model.loader import loader_named
+    from gpu_model.machine import load_machine
 
-    parts = step_parts(run)
+    parts, loader = step_parts(run), loader_named("tma" if run.id == TMA else "cp_async")
     steps = run.tensor_core_busy_cycles // parts.mma_cycles
     return {
         "loads": run.id,
         "step_bytes": parts.load_bytes,
+        "load_instructions": loader.instructions(load_machine(MACHINE), parts.load_bytes),
         "issue_cycles": parts.issue_cycles,
         "transfer_cycles": parts.load_cycles,
         "latency_cycles": parts.latency_cycles,
@@ -53,9 +58,12 @@ def finding(rows: Sequence[Record]) -> str:
     longest = "the tensor core" if copies["mma_cycles"] >= copies["transfer_cycles"] else "the load path"
     return (
         f"A step multiplies for {copies['mma_cycles']:,} cycles, and before that its {copies['step_bytes'] / 1024:.0f}"
-        f" KiB take {copies['issue_cycles']} cycles to issue by cp.async ({tma['issue_cycles']} by TMA),"
-        f" {copies['transfer_cycles']} to move and {copies['latency_cycles']} to arrive: one after another the tensor"
-        f" core computes {share:.1f} % of the time ({copies['tensor_core_percent']:.1f} % with the end of the tile)."
+        f" KiB take {copies['issue_cycles']} cycles to issue by cp.async, in"
+        f" {number_of(copies['load_instructions'], 'warp instruction')} ({tma['issue_cycles']} by TMA, in"
+        f" {number_of(copies['load_instructions'], 'warp instruction')} ({tma['issue_cycles']} by TMA, in"
+        f" {tma['load_instructions']}), {copies['transfer_cycles']} to move and {copies['latency_cycles']} to arrive:"
+        f" one after another the tensor core computes {share:.1f} % of the time"
+        f" ({copies['tensor_core_percent']:.1f} % with the end of the tile)."
         f" If everything overlapped, {longest} would be the limit: {copies['bound_cycles']:,} cycles or"
         f" {copies['bound_us']:.1f} us for the tile, of which a producer warp comes within"
         f" {100 * (tma['total_cycles'] / tma['bound_cycles'] - 1):.1f} %."
