@@ -60,7 +60,6 @@ def finding(rows: Sequence[Record]) -> str:
         f"A step multiplies for {copies['mma_cycles']:,} cycles, and before that its {copies['step_bytes'] / 1024:.0f}"
         f" KiB take {copies['issue_cycles']} cycles to issue by cp.async, in"
         f" {number_of(copies['load_instructions'], 'warp instruction')} ({tma['issue_cycles']} by TMA, in"
-        f" {number_of(copies['load_instructions'], 'warp instruction')} ({tma['issue_cycles']} by TMA, in"
         f" {tma['load_instructions']}), {copies['transfer_cycles']} to move and {copies['latency_cycles']} to arrive:"
         f" one after another the tensor core computes {share:.1f} % of the time"
         f" ({copies['tensor_core_percent']:.1f} % with the end of the tile)."
