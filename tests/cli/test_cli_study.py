@@ -16,7 +16,12 @@ import pytest
 from click.testing import CliRunner
 
 from experiments.cli import cli
-from experiments.studies import conflicting_figures, drafted_tokens, model_switching
+from experiments.studies import (
+    conflicting_figures,
+    drafted_tokens,
+    memory_that_changes_the_winner,
+    model_switching,
+)
 from experiments.study import Study, study_named, study_names
 from experiments.survey import Survey
 from rdu_model import load_machine
@@ -30,6 +35,13 @@ FEW: Mapping[str, Mapping[str, Any]] = {
     "bandwidth_limits": {"COLUMNS": (256,)},
     "schedule_ranking": {"GEMM_PARAMETERS": {"slots": ((), "")}},
     "stages_by_latency": {"LATENCIES": (300, 3000)},
+    "batch_and_context_crossover": {"MODEL": TINY, "GRIDS": (("h100_sxm", 1, (1,), (256, 512)),)},
+    "memory_that_changes_the_winner": {
+        "MODEL": TINY,
+        "SWEEPS": (
+            ("l2_bytes", "h100_sxm", "L2", (0.5, 1.0), (memory_that_changes_the_winner.Step("decode", 1, 256, 1),)),
+        ),
+    },
     "can_the_gpu_close_the_gap": {"MODEL": "rms_norm", "CONTEXT": None},
     "intermediates": {"MODEL": TINY, "STEPS": (("decode", 1, 256),)},
     "kernel_looping": {"MODELS": ((TINY, 1),), "BATCHES": (1,), "CONTEXT": 256},
