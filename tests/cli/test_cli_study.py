@@ -53,6 +53,8 @@ FEW: Mapping[str, Mapping[str, Any]] = {
         "CONTEXT": 256,
         "WAYS": (("h100_sxm", "operator"), ("sn40l", "operator")),
     },
+    "fuse_what": {"MODELS": ("rms_norm",)},
+    "on_chip_capacity": {"MODEL": TINY, "DECODES": ((1, 256),), "PROMPTS": (64,)},
     "fixed_time_per_layer": {"MODELS": (TINY,), "MEMBERS": (1, 4), "CONTEXT": 256},
     "model_switching": {
         "EXPERT": TINY,
