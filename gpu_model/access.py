@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from math import ceil
 
 from patterns.addressed import Addresses
@@ -40,10 +41,18 @@ class Access:
     once: Fraction = Fraction(1)
     led: frozenset[str] = frozenset()
 
-    @property
+    @cached_property
     def changes(self) -> frozenset[str]:
         """Dims of loops whose steps have other parts of the tensor."""
         return self.led.union(self.dims)
+
+    @cached_property
+    def _is_whole(self) -> bool:
+        return self.share == 1
+
+    @cached_property
+    def _is_there_once(self) -> bool:
+        return self.once == 1
 
     def num_bytes(self, sizes: Sizes) -> int:
         """Bytes with these extents."""
@@ -53,12 +62,13 @@ class Access:
         """Elements with these extents."""
         if self.through is not None and not self.unfolded:
             return self.through.points(sizes)
-        return ceil(points(self.dims, sizes) * self.times * self.share)
+        of_all = points(self.dims, sizes) * self.times
+        return of_all if self._is_whole else ceil(of_all * self.share)
 
     def different_bytes(self, sizes: Sizes) -> int:
         """Bytes with these extents, every element of the tensor counted once."""
         found = self.elements(sizes) if self.through is None else self.through.points(sizes)
-        return bytes_of(found if self.once == 1 else rounded(found * self.once), self.dtype)
+        return bytes_of(found if self._is_there_once else rounded(found * self.once), self.dtype)
 
     def once_bytes(self, sizes: Sizes) -> int:
         """Bytes of all that is read or written, with the extents of the whole."""

@@ -42,7 +42,7 @@ def work_of(
     """
     tiles = sum(priced.cut.tiles for priced in cuts)
     used = Sharing(min(tiles, machine.sm_count), 1 if collective else members)
-    dearest = max(cuts, key=lambda priced: _tile_cycles(priced, machine, used))
+    dearest = max(cuts, key=lambda priced: _tile_cycles(priced, machine, used)) if len(cuts) > 1 else cuts[0]
     cut = dearest.cut
     most_loaded = max(priced.cut.tile_bytes for priced in cuts)
     most_stored = max(priced.cut.out_bytes for priced in cuts)

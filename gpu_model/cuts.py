@@ -148,7 +148,7 @@ class Cut:
     @cached_property
     def shared_in_step(self) -> tuple[int, int]:
         """Bytes of the largest operand of a step that several tiles have in common, and how many: (0, 1) if none."""
-        found = [(access.num_bytes(self.sizes), self._alike(access)) for access in self.space.reads]
+        found = [(num_bytes, self._alike(access)) for access, num_bytes in self.footprint.reads]
         return max((one for one in found if one[1] > 1), default=(0, 1))
 
     def _alike(self, access: Access) -> int:

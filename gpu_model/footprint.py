@@ -29,24 +29,29 @@ class Footprint:
         return self.space.tile_sizes((*self.loops, *self.steps, *spread))
 
     @cached_property
+    def reads(self) -> tuple[tuple[Access, int], ...]:
+        """What a tile has of each tensor that it reads, in bytes."""
+        return tuple((access, access.num_bytes(self.sizes)) for access in self.space.reads)
+
+    @cached_property
     def step_bytes(self) -> int:
         """Bytes that change from step to step."""
-        return sum(access.num_bytes(self.sizes) for access in self.space.reads if self.is_stepped(access.changes))
+        return sum(num_bytes for access, num_bytes in self.reads if self.is_stepped(access.changes))
 
     @cached_property
     def held_bytes(self) -> int:
         """Bytes that a tile loads once and holds."""
-        return sum(access.num_bytes(self.sizes) for access in self._once if self._is_held(access))
+        return sum(num_bytes for access, num_bytes in self._once if self._is_held(access))
 
     @cached_property
     def finish_bytes(self) -> int:
         """Bytes that only the end of a tile reads: they pass through it piece by piece, and nothing holds them."""
-        return sum(access.num_bytes(self.sizes) for access in self._once if not self._is_held(access))
+        return sum(num_bytes for access, num_bytes in self._once if not self._is_held(access))
 
     @cached_property
-    def _once(self) -> tuple[Access, ...]:
-        """What a tile reads once."""
-        return tuple(access for access in self.space.reads if not self.is_stepped(access.dims))
+    def _once(self) -> tuple[tuple[Access, int], ...]:
+        """What a tile reads once, in bytes."""
+        return tuple((access, num_bytes) for access, num_bytes in self.reads if not self.is_stepped(access.dims))
 
     @cached_property
     def _read_in_steps(self) -> frozenset[str]:

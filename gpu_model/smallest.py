@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from gpu_model.machine import Machine
 from gpu_model.occupancy.limits import WARP, WARPGROUP, most_registers
@@ -16,7 +16,8 @@ CLUSTERS = (2, 4, 8, 16)
 SHORT_ROW_BYTES = 32 * 1024
 
 
-def row_clusters(spaces: Sequence[Space], machine: Machine) -> tuple[int, ...]:
+@lru_cache(maxsize=2048)
+def row_clusters(spaces: tuple[Space, ...], machine: Machine) -> tuple[int, ...]:
     """Numbers of CTAs that may share the rows of a kernel's tiles: one, and clusters of more where rows are long."""
     able = "clusters" in machine.features
     if not able or not all(space.row_dim and space.least_bytes() > SHORT_ROW_BYTES for space in spaces):
@@ -25,6 +26,7 @@ def row_clusters(spaces: Sequence[Space], machine: Machine) -> tuple[int, ...]:
     return (1, *(size for size in CLUSTERS if size <= min(shortest, machine.sm_count)))
 
 
+@lru_cache(maxsize=4096)
 def why_no_tile(space: Space, machine: Machine) -> str:
     """Which resource the smallest tile of a kernel takes more of than there is; '' if it fits."""
     return _short_of_smem(space, machine) or _short_of_registers(space, machine)

@@ -68,15 +68,18 @@ def _from_hbm(name: str, once: int, cuts: Sequence[Cut], machine: Machine) -> in
     """Bytes of one tensor that come from the HBM."""
     if stays_in_l2(once, machine):
         return once
-    again = sum(
-        _of_patches(cut, access, machine)
+    again = [
+        (_of_patches(cut, access, machine), 1)
         if access.through
-        else Fraction(access.different_bytes(cut.sizes) * cut.loads_of(access), _sharing(cut, access, machine))
+        else (access.different_bytes(cut.sizes) * cut.loads_of(access), _sharing(cut, access, machine))
         for cut in cuts
         for access in cut.space.reads
         if access.tensor == name
-    )
-    return max(once, ceil(again))
+    ]
+    if len(again) == 1:  # as most
+        ((amount, among),) = again
+        return max(once, -(-amount // among))
+    return max(once, ceil(sum(Fraction(amount, among) for amount, among in again)))
 
 
 def _of_patches(cut: Cut, access: Access, machine: Machine) -> int:
