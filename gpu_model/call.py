@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from gpu_model.asked import Chosen
 from gpu_model.combine import Combine
@@ -26,6 +27,19 @@ from patterns.plural import number_of
 
 def call_of(name: str, block: Block, group: Group, chosen: Chosen, members: int, machine: Machine) -> Call:
     """The kernel of a group."""
+    return _call(name, (block.name, block.count), (group.online, group.reason), chosen, members, machine)
+
+
+@lru_cache(maxsize=2048)
+def _call(
+    name: str,
+    block: tuple[str, int],
+    group: tuple[tuple[str, ...], str],
+    chosen: Chosen,
+    members: int,
+    machine: Machine,
+) -> Call:
+    """Memo of `call_of` by what it has of the block (name, count) and of the group (online, reason)."""
     passed = _passed(chosen, machine)
     amounts = sum((priced.total for priced in chosen.cuts), Amounts(vector_ops=passed // PARTIAL_BYTES))
     total = replace(chosen.total, loaded=chosen.total.loaded + passed, stored=chosen.total.stored + passed)
@@ -33,17 +47,17 @@ def call_of(name: str, block: Block, group: Group, chosen: Chosen, members: int,
     sent = sent_bytes(chosen.schedule, amounts.network_bytes, members, machine)
     return Call(
         name=name,
-        block=block.name,
+        block=block[0],
         nodes=tuple(node.name for cut in cuts for node in cut.space.nodes),
-        tiling=tiling_of(cuts, group.online),
+        tiling=tiling_of(cuts, group[0]),
         program=_program(name, chosen.work, chosen.schedule, chosen.choice, chosen.machine),
         clock_hz=chosen.machine.clock_hz,
-        count=block.count,
+        count=block[1],
         collective=amounts.network_bytes > 0,
         work=_work(amounts, total, sent),
         traffic=_traffic(total, sent),
         schedule=_described(chosen.schedule, chosen.choice),
-        reason=group.reason,
+        reason=group[1],
         schedule_reason=chosen.reason,
         reach=_reach(chosen),
         events=kernel_events(chosen, amounts, total, machine),

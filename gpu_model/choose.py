@@ -59,6 +59,15 @@ def choose(asked: Asked, asked_of: Machine, aims: Iterable[Targets] | None = Non
     return replace(_settled(asked, chosen, asked_of.clock_hz), reason=reason)
 
 
+def fits(asked: Asked, asked_of: Machine, aims: Iterable[Targets]) -> bool:
+    """Whether some candidate of these aims fits: the first that is found answers it."""
+    machine = started(asked_of, asked.is_product, any(space.products for space in asked.spaces))
+    names = able_schedules(asked, machine)
+    every = cuttings(asked, aims, machine)
+    found = (chosen for cuts in every for chosen in _scheduled(asked, names, cuts, machine, asked_of.clock_hz))
+    return any(chosen.misfit is None for chosen in found)
+
+
 def _preference(chosen: Chosen, machine: Machine) -> tuple[int, int, int, int]:
     active = min(chosen.tiles, machine.sm_count)
     threads = schedule_named(chosen.schedule).demand(chosen.work, chosen.choice, machine).threads

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 from gpu_model.asked import Ask, Asked
-from gpu_model.choose import choose
+from gpu_model.choose import choose, fits
 from gpu_model.connected import connected
 from gpu_model.machine import Machine
 from gpu_model.options import Options
@@ -272,7 +272,8 @@ def _why_not_online(spaces: tuple[Space, ...], machine: Machine) -> str:
     """
     smallest = Asked("its smallest tile", spaces, AUTO, Options(), online=True)
     try:
-        choose(smallest, machine, (SMALLEST,))
+        if not fits(smallest, machine, (SMALLEST,)):
+            choose(smallest, machine, (SMALLEST,))
     except DoesNotFit as error:
         return str(error)
     return ""
