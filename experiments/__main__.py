@@ -33,6 +33,9 @@ def run(arguments: list[str]) -> int:
     try:
         status = cli.main(arguments, prog_name="patternloom", standalone_mode=False)
     except click.Abort:
+        # Python remembers a Ctrl-C that came inside an `eval` (as named tuples are made by) even if it was caught, and
+        # would end by the signal instead of with our status; running another text makes it forget.
+        exec("")
         return INTERRUPTED
     except click.ClickException as error:
         error.show()

@@ -74,7 +74,12 @@ def command(
         tell_points(sweep)
         return 0
     with opened(None if store is None else str(store)) as kept:
-        summary = run_sweep(sweep, kept, Workers(jobs, scheduler), progress, retry=retry)
+        try:
+            summary = run_sweep(sweep, kept, Workers(jobs, scheduler), progress, retry=retry)
+        except KeyboardInterrupt:
+            told = f"the rows so far are in {store}: run it again to go on" if store else "no store (-o) keeps the rows"
+            click.echo(f"stopped; {told}", err=True)
+            raise
         print_results(kept, sweep.name, form)
     click.echo(summary_text(summary), err=True)
     return status_of(summary, allow)

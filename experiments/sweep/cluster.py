@@ -24,8 +24,8 @@ AHEAD = 2
 def on_cluster(address: str, chunks: Chunks, extras: tuple[str, ...]) -> Iterator[Done]:
     """What comes back of every chunk. Raises UserError: no scheduler, no workers, another release, a lost cluster."""
     with _connected(address) as client:
-        ahead = AHEAD * sum(worker["nthreads"] for worker in client.scheduler_info()["workers"].values())
-        waiting = import_module("distributed").as_completed()
+        ahead = AHEAD * sum(client.nthreads().values())
+        waiting = import_module("distributed").as_completed(loop=client.loop)
         submitted = (client.submit(run_chunk, chunk, extras, pure=False) for chunk in chunks)
         for future in islice(submitted, ahead):
             waiting.add(future)
@@ -44,6 +44,7 @@ def _connected(address: str) -> Iterator[Any]:
     try:
         distributed = import_module("distributed")
         from distributed.client import FutureCancelledError
+        from distributed.comm.addressing import parse_address, parse_host_port
         from distributed.comm.core import CommClosedError
         from distributed.scheduler import KilledWorker
     except ImportError:
@@ -51,6 +52,7 @@ def _connected(address: str) -> Iterator[Any]:
             "--scheduler needs the package distributed: pip install 'patternloom[cluster]', here and on the workers"
         ) from None
     try:
+        parse_host_port(parse_address(address, strict=True)[1])  # a client of no address would linger
         client = distributed.Client(address, timeout=CONNECT_S, set_as_default=False)
     except (OSError, ValueError) as error:
         raise UserError(f"there is no Dask scheduler at {address}: {_first_line(error)}") from None

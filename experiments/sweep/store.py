@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import IO, Any
@@ -105,7 +105,10 @@ class Store:
                 yield json.loads(parameters), _row(values) if values[0] is not None else None
 
     def close(self) -> None:
-        """Leave the file whole and free, its log folded in."""
+        """Leave the file whole and free. What was written to lies in one file then, which can be read and copied."""
+        if self._lock is not None:
+            with suppress(sqlite3.Error):  # somebody reads: the log stays beside it
+                self._connection.execute("PRAGMA journal_mode = DELETE")
         self._connection.close()
         if self._lock is not None:
             self._lock.close()

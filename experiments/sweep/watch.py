@@ -1,9 +1,8 @@
-"""What a worker process does besides its work: it ends when its driver is gone, and leaves Ctrl-C to it."""
+"""What a worker process does besides its work: it ends when its driver is gone."""
 
 from __future__ import annotations
 
 import os
-import signal
 import threading
 import time
 
@@ -12,7 +11,6 @@ POLL_S = 0.5
 
 def watch(driver: int) -> None:
     """Let this process end as soon as it is no child of `driver` any more, whatever it does. Called once in it."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with, args=(driver,), daemon=True).start()
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, cast
@@ -74,7 +76,9 @@ def on_cores(jobs: int, chunks: Chunks, extras: tuple[str, ...]) -> Iterator[Don
     try:
         with parallel_config(backend="loky", n_jobs=jobs, initializer=watch, initargs=(os.getpid(),)):
             parallel = Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch="2*n_jobs")
-            yield from parallel(call(chunk, extras) for chunk in chunks)
+            with _ctrl_c_held():
+                found = parallel(call(chunk, extras) for chunk in chunks)
+            yield from found
     except TerminatedWorkerError:
         raise UserError(
             "a worker process was killed, perhaps for want of memory; the rows so far are kept: run it again, with "
@@ -82,3 +86,16 @@ def on_cores(jobs: int, chunks: Chunks, extras: tuple[str, ...]) -> Iterator[Don
         ) from None
     finally:
         get_reusable_executor().shutdown(kill_workers=True)
+
+
+@contextmanager
+def _ctrl_c_held() -> Iterator[None]:
+    """Processes that are started meanwhile never see Ctrl-C, which is the driver's; its own comes when this ends."""
+    from multiprocessing import resource_tracker
+
+    resource_tracker.ensure_running()  # comes with the first worker otherwise, and lets Ctrl-C through
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
