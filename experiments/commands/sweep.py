@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -74,15 +76,22 @@ def command(
         tell_points(sweep)
         return 0
     with opened(None if store is None else str(store)) as kept:
-        try:
+        with told_if_stopped(store):
             summary = run_sweep(sweep, kept, Workers(jobs, scheduler), progress, retry=retry)
-        except KeyboardInterrupt:
-            told = f"the rows so far are in {store}: run it again to go on" if store else "no store (-o) keeps the rows"
-            click.echo(f"stopped; {told}", err=True)
-            raise
         print_results(kept, sweep.name, form)
     click.echo(summary_text(summary), err=True)
     return status_of(summary, allow)
+
+
+@contextmanager
+def told_if_stopped(store: Path | None) -> Iterator[None]:
+    """On Ctrl-C, what becomes of the rows so far."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        told = f"the rows so far are in {store}: run it again to go on" if store else "no store (-o) keeps the rows"
+        click.echo(f"stopped; {told}", err=True)
+        raise
 
 
 def tell_points(sweep: Sweep) -> None:

@@ -8,6 +8,7 @@ from itertools import groupby
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+from experiments.sweep.identity import Task, model_version
 from experiments.sweep.row import Row, row_of
 from patterns.run import Counts, counted
 
@@ -18,14 +19,6 @@ if TYPE_CHECKING:
 CHUNK_S = 0.5
 FIRST = 2
 MOST = 256
-
-
-@dataclass(frozen=True)
-class Task:
-    """A point to run, with the key of its row."""
-
-    key: str
-    point: Point
 
 
 @dataclass(frozen=True)
@@ -60,10 +53,8 @@ class Pace:
 
 def run_chunk(tasks: Sequence[Task], extras: tuple[str, ...]) -> Done:
     """Run points one after another. Called in a worker process."""
-    from experiments.sweep.identity import model_version
-
     begun, before = perf_counter(), counted()
-    rows = tuple((task.key, row_of(task.point, extras)) for task in tasks)
+    rows = tuple((task.key, row_of(task.point, extras, task.content)) for task in tasks)
     return Done(rows, perf_counter() - begun, counted() - before, model_version())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
@@ -56,6 +57,9 @@ def _connected(address: str) -> Iterator[Any]:
         client = distributed.Client(address, timeout=CONNECT_S, set_as_default=False)
     except (OSError, ValueError) as error:
         raise UserError(f"there is no Dask scheduler at {address}: {_first_line(error)}") from None
+    quiet = logging.getLogger("distributed")
+    level = quiet.level
+    quiet.setLevel(logging.CRITICAL + 1)  # what matters of a cluster that is lost is told in a line
     try:
         client.wait_for_workers(1, timeout=WORKERS_S)
         client.submit(model_version, pure=False).result(timeout=WORKERS_S * 3)
@@ -68,6 +72,7 @@ def _connected(address: str) -> Iterator[Any]:
         raise UserError(f"lost the cluster at {address}: {_first_line(error)}; the rows so far are kept") from None
     finally:
         client.close(timeout=CONNECT_S)
+        quiet.setLevel(level)
 
 
 def _first_line(error: BaseException) -> str:

@@ -12,6 +12,8 @@ from experiments.request import Request
 from experiments.settings import Settings
 from experiments.sides import Family, Side, load_machine, lower, side_on
 from patterns.brief import Brief, brief
+from patterns.contents import workload_digest
+from patterns.errors import UserError
 from patterns.run import run_plan
 from patterns.summarize import summarize
 
@@ -25,11 +27,14 @@ KEPT_MACHINES = 256
 _SHARED = tuple(field.name for field in fields(Request) if field.name in {own.name for own in fields(Point)})
 
 
-def simulate_point(point: Point, extras: tuple[str, ...] = ()) -> Brief | Report:
-    """The numbers of a point: a Report if parts of its time are asked for. Raises UserErrors, BrokenInvariant."""
+def simulate_point(point: Point, extras: tuple[str, ...], content: str) -> Brief | Report:
+    """The numbers of a point: a Report if parts of its time are asked for. Raises UserErrors, BrokenInvariant.
+
+    content: the digest that the workload's files have to have.
+    """
     side = side_of(point)
     settings = settings_of(point, side.family)
-    graph = graph_of(point)
+    graph = graph_of(point, content)
     machine = _machine(side.family, side.machine, tuple(settings.of_machine(side.family).items()))
     plan = lower(side, graph, machine, point.mode)
     if extras:
@@ -49,22 +54,25 @@ def settings_of(point: Point, family: Family) -> Settings:
     return Settings(tuple((place, name, value) for place, name, value in placed if place in ("graph", family)))
 
 
-def graph_of(point: Point) -> Graph:
-    """The graph of a point. Raises UserErrors."""
+def graph_of(point: Point, content: str) -> Graph:
+    """The graph of a point, whose workload's files have this digest. Raises UserErrors."""
     settings = tuple((*name.partition(".")[::2], value) for name, value in point.settings if name.startswith("graph."))
-    return _graph(point.workload, point.phase, point.batch, point.context, point.members, settings)
+    return _graph(point.workload, content, point.phase, point.batch, point.context, point.members, settings)
 
 
 @lru_cache(KEPT_GRAPHS)
 def _graph(
     workload: str,
+    content: str,
     phase: str,
     batch: int | None,
     context: int | None,
     members: int,
     settings: tuple[tuple[str, str, str], ...],
 ) -> Graph:
-    """A graph; a file is read once in a run, so all points of it are of the same graph."""
+    """A graph. Raises UserErrors, also for files that are not what they were when the sweep began."""
+    if workload_digest(workload) != content:
+        raise UserError(f"{workload} was changed while the sweep ran: run it again")
     return read_graph(Request(workload, phase, batch, context), members, Settings(settings))
 
 

@@ -74,7 +74,10 @@ def point_of(sweep: Sweep, parameters: Pairs) -> Point:
             options.append((place.name, str(value)))
         else:
             settings.append((place.shown, str(value)))
-    own["workload"] = located(str(own.get("workload", "")), sweep.folder)
+    for needed in ("workload", "machine"):
+        if needed not in own:
+            raise UserError(f"a point of {sweep.name} ({parameters_text(parameters)}) has no {needed}")
+    own["workload"] = located(str(own["workload"]), sweep.folder)
     return Point(**own, options=tuple(options), settings=tuple(settings))
 
 

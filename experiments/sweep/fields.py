@@ -22,6 +22,8 @@ FIELD, GRAPH, OPTION = "field", "graph", "option"
 WHOLE = ("batch", "context", "members", "seed")
 OTHER_NAMES = {"policy": "mode"}
 _LISTS = ("options", "settings")
+# A message has at most so many names.
+_FEW = 20
 POINT_FIELDS = tuple(field.name for field in fields(Point) if field.name not in _LISTS)
 
 
@@ -76,8 +78,8 @@ class Known:
         if name == MEMBERS_EXTENT and kind == GRAPH:
             raise UserError(f"{name!r} follows from the number of machines: give members")
         if name not in places[kind] and not (kind == GRAPH and self.unread):
-            nearest = did_you_mean(name, places[kind])
-            raise UserError(f"unknown name {name!r}{nearest}; {kind} has: {', '.join(places[kind])}")
+            there = "" if kind in MODELS else f"; {kind} has: {', '.join(places[kind])}"  # machines have a hundred
+            raise UserError(f"{kind} has no {name!r}{did_you_mean(name, places[kind])}{there}")
         return Place(kind, name)
 
 
@@ -117,7 +119,8 @@ def mistaken(place: Place, value: object) -> str:
     known = _choices(place.name)
     if not known or value in known or (place.name == "workload" and _is_path(value)):
         return ""
-    return f"unknown {place.name} {value!r}{did_you_mean(value, known)}; there is: {', '.join(known)}"
+    there = ", ".join(known) if len(known) <= _FEW else f"{len(known)}, see `patternloom list`"
+    return f"unknown {place.name} {value!r}{did_you_mean(value, known)}; there is: {there}"
 
 
 def _is_path(text: str) -> bool:

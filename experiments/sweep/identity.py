@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from hashlib import sha256
 from importlib.resources import files
@@ -20,6 +20,15 @@ MISSING = "missing"
 _OWN = ("compare.py", "point.py", "settings.py", "sides.py", "sweep")
 _SUFFIXES = (".py", ".yaml", ".json")
 _GPU_CHOICES = ("launch", "schedule", "options")
+
+
+@dataclass(frozen=True)
+class Task:
+    """A point to run: the key of its row, and the digest of its workload's files ('' of a workload of ours)."""
+
+    key: str
+    point: Point
+    content: str
 
 
 @lru_cache
@@ -68,11 +77,11 @@ def family_of(machine: str) -> Family | None:
     return found[0] if len(found) == 1 else None
 
 
-def keys_of(points: Sequence[Point], extras: Iterable[str]) -> list[str]:
-    """The key of each point's results. What a workload's file says is in it, or that there is none."""
+def tasks_of(points: Sequence[Point], extras: Iterable[str]) -> list[Task]:
+    """Each point with the key of its results. What a workload's files say is in it, or that they are not there."""
     told = json.dumps(sorted(extras))
     digests = {name: _digest(name) for name in {point.workload for point in points}}
-    return [_key(resolved(point), digests[point.workload], told) for point in points]
+    return [Task(_key(resolved(p), digests[p.workload], told), p, digests[p.workload]) for p in points]
 
 
 def _digest(workload: str) -> str:

@@ -23,13 +23,13 @@ SHRUNK = 4
 KEPT = 4096
 
 
-def nearest_change(point: Point, misfit: DoesNotFit) -> str:
+def nearest_change(point: Point, misfit: DoesNotFit, content: str) -> str:
     """What would do, in words: computed where memory is short, else as the machine's model says of it."""
-    held = _held(point) if misfit.memory else None
+    held = _held(point, content) if misfit.memory else None
     if held is None:
         return misfit.nearest
     weights, whole, _ = held
-    ways = [*_members(point, misfit.available, whole), *_batches(point, misfit.available, held)]
+    ways = [*_members(point, content, misfit.available, whole), *_batches(point, content, misfit.available, held)]
     told = f"{' or '.join(ways)} would do" if ways else misfit.nearest
     if whole <= misfit.available:  # it is of one tensor, not of all
         return told
@@ -39,42 +39,39 @@ def nearest_change(point: Point, misfit: DoesNotFit) -> str:
     )
 
 
-def _members(point: Point, available: int, whole: int) -> Iterator[str]:
+def _members(point: Point, content: str, available: int, whole: int) -> Iterator[str]:
     """The fewest members that hold it."""
     least = max(point.members + 1, -(-whole * point.members // available))
-    able = (m for m in range(least, least + TRIED) if _fits(replace(point, members=m), available))
+    able = (m for m in range(least, least + TRIED) if _fits(replace(point, members=m), content, available))
     yield from (number_of(members, "member") for members in islice(able, 1))
 
 
-def _batches(point: Point, available: int, held: tuple[int, int, int]) -> Iterator[str]:
+def _batches(point: Point, content: str, available: int, held: tuple[int, int, int]) -> Iterator[str]:
     """The greatest smaller batch that fits: all but the weights grow with it."""
     weights, whole, batch = held
     if batch < 2 or whole <= weights:
         return
     most = min(batch - 1, (available - weights) * batch // (whole - weights))
     tried = range(most, max(0, most - SHRUNK), -1)
-    able = (size for size in tried if _fits(replace(point, batch=size), available))
+    able = (size for size in tried if _fits(replace(point, batch=size), content, available))
     yield from (f"a batch of at most {size:,}" for size in islice(able, 1))
 
 
-def _fits(point: Point, available: int) -> bool:
-    held = _held(point)
+def _fits(point: Point, content: str, available: int) -> bool:
+    held = _held(point, content)
     return held is not None and held[1] <= available
 
 
-def _held(point: Point) -> tuple[int, int, int] | None:
+def _held(point: Point, content: str) -> tuple[int, int, int] | None:
     """Bytes of weights and of all that a member holds, and the batch; None where members cannot share it so."""
-    return _held_by(replace(point, machine="", mode="", settings=tuple(s for s in point.settings if _of_graph(s))))
-
-
-def _of_graph(setting: tuple[str, str]) -> bool:
-    return setting[0].startswith("graph.")
+    settings = tuple(setting for setting in point.settings if setting[0].startswith("graph."))
+    return _held_by(replace(point, machine="", mode="", settings=settings), content)
 
 
 @lru_cache(KEPT)
-def _held_by(point: Point) -> tuple[int, int, int] | None:
+def _held_by(point: Point, content: str) -> tuple[int, int, int] | None:
     try:
-        graph = graph_of(point)
+        graph = graph_of(point, content)
     except UserError:
         return None
     return parameter_bytes(graph), held_bytes(graph), graph.sizes.get("batch", 1)

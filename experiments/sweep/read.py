@@ -73,7 +73,10 @@ def read_sweep(file: Path, settings: Iterable[tuple[str, str]] = ()) -> Sweep:
     spec = validate(SweepSpec, document)
     read = _pinned(_plain(file, spec), tuple(settings))
     mistakes: list[Mistake] = []
+    settings = tuple(settings)
     known = known_names(*_workloads(read))
+    for name, _ in settings:
+        known.find(name)
     places = _placed(read, known, document, mistakes)
     filters = _filters(spec, places, document, mistakes)
     mistakes += _unequal(read, document)

@@ -57,12 +57,12 @@ class Row:
     more: tuple[tuple[str, float], ...] = ()
 
 
-def row_of(point: Point, extras: tuple[str, ...]) -> Row:
-    """Run a point. Nothing that is wrong with it raises: it is told in the row."""
+def row_of(point: Point, extras: tuple[str, ...], content: str = "") -> Row:
+    """Run a point whose workload's files have this digest. Nothing that is wrong with it raises: the row tells it."""
     try:
-        found = simulate_point(point, extras)
+        found = simulate_point(point, extras, content)
     except DoesNotFit as misfit:
-        nearest = nearest_change(point, misfit)
+        nearest = nearest_change(point, misfit, content)
         return Row(
             INFEASIBLE,
             message=str(misfit),

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Protocol
 
-from experiments.sweep.chunks import Pace, Task, chunks
-from experiments.sweep.expansion import Case, expand
-from experiments.sweep.identity import keys_of
+from experiments.sweep.chunks import Pace, chunks
+from experiments.sweep.expansion import expand
+from experiments.sweep.identity import Task, tasks_of
 from experiments.sweep.row import OK
 from experiments.sweep.store import Written, counted_statuses
 from experiments.sweep.workers import Workers, run_chunks
@@ -52,11 +52,11 @@ class Summary:
 def run_sweep(sweep: Sweep, store: Store, workers: Workers, progress: Progress, *, retry: bool = False) -> Summary:
     """Run what the store lacks of a sweep; with `retry` also what was not ok. Raises UserError; what is done stays."""
     cases = expand(sweep)
-    keys = keys_of([case.point for case in cases], sweep.extras)
-    points = [(key, dict(case.parameters)) for key, case in zip(keys, cases, strict=True)]
+    asked = tasks_of([case.point for case in cases], sweep.extras)
+    points = [(task.key, dict(case.parameters)) for task, case in zip(asked, cases, strict=True)]
     store.enter(Written(sweep.name, sweep.about, sweep.columns, sweep.varied), points)
     have = store.statuses()
-    tasks = _missing(cases, keys, {key for key, status in have.items() if status == OK or not retry})
+    tasks = _missing(asked, {key for key, status in have.items() if status == OK or not retry})
     begun, pace, counts = perf_counter(), Pace(), Counts()
     with progress(len(tasks)) as tell:
         for done in run_chunks(workers, chunks(tasks, pace), sweep.extras, pace, len(tasks)):
@@ -65,13 +65,12 @@ def run_sweep(sweep: Sweep, store: Store, workers: Workers, progress: Progress, 
             pace.learn(done)
             counts += done.counts
             tell(len(done.rows))
-    return Summary(counted_statuses(have[key] for key in keys), len(tasks), perf_counter() - begun, counts)
+    return Summary(counted_statuses(have[task.key] for task in asked), len(tasks), perf_counter() - begun, counts)
 
 
-def _missing(cases: Sequence[Case], keys: Sequence[str], have: set[str]) -> list[Task]:
-    """A task for every key that has no row, once."""
-    wanted = {key: case.point for key, case in zip(keys, cases, strict=True) if key not in have}
-    return [Task(key, point) for key, point in wanted.items()]
+def _missing(tasks: Iterable[Task], have: set[str]) -> list[Task]:
+    """The tasks whose keys have no row, each key once."""
+    return list({task.key: task for task in tasks if task.key not in have}.values())
 
 
 def summary_text(summary: Summary) -> str:

@@ -122,8 +122,8 @@ def _few(count: int) -> int:
 
 
 def _shown(value: object) -> str:
-    text = str(value)
-    return repr(value) if isinstance(value, str) else text if len(text) <= 60 else f"{text[:57]}..."
+    text = str(value).lower() if isinstance(value, bool) else repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 # By name: the forms of what it is given, and what makes its values.

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, cast
 
-from experiments.sweep.chunks import Done, Task, run_chunk
+from experiments.sweep.chunks import Done, run_chunk
+from experiments.sweep.identity import Task
 from experiments.sweep.watch import watch
 from patterns.errors import UserError
 

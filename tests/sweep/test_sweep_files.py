@@ -1,0 +1,69 @@
+"""Sweep files: every mistake of each bad one is a golden file; the schema, and a file to start from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from experiments.cli import cli
+from experiments.sweep.examples import example_names, sweep_file
+from experiments.sweep.expansion import expand
+from experiments.sweep.read import read_sweep
+from patterns.errors import SpecError, UserError
+from tests.sweep.sweeps import SOFTMAX, written
+
+HERE = Path(__file__).parent
+FILES = sorted((HERE / "files").glob("*.yaml"))
+
+
+@pytest.mark.parametrize("path", FILES, ids=[path.stem for path in FILES])
+def test_each_wrong_sweep_says_what_would_be_right(path: Path, golden: Callable[[str, str], None]) -> None:
+    with pytest.raises(SpecError) as caught:
+        read_sweep(path)
+    golden(f"errors/sweeps/{path.stem}.txt", f"{caught.value}\n".replace(f"{path.parent}/", ""))
+
+
+@pytest.mark.parametrize("name", example_names())
+def test_every_example_is_read_and_has_points(name: str) -> None:
+    sweep = read_sweep(sweep_file(name))
+    assert sweep.about
+    assert expand(sweep)
+
+
+def test_a_value_is_pinned_from_outside(tmp_path: Path) -> None:
+    sweep = read_sweep(written(tmp_path, SOFTMAX), [("rows", "48"), ("gpu.hbm_bytes_per_s", "2 TB/s")])
+    pinned = (("graph.rows", "48"), ("gpu.hbm_bytes_per_s", "2 TB/s"))
+    settings = [case.point.settings for case in expand(sweep)]
+    assert settings == [(*pinned, ("graph.columns", str(columns))) for columns in (64, 128, 192, 256)]
+
+
+def test_a_wrong_name_from_outside_is_told(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="unknown field 'rowz' \\(did you mean 'rows'"):
+        read_sweep(written(tmp_path, SOFTMAX), [("rowz", "48")])
+
+
+@pytest.mark.parametrize(
+    ("text", "missing"),
+    [
+        ("grid: {machine: h100_sxm}", "workload"),
+        ("fixed: {workload: softmax}", "machine"),
+        ("", "the file is empty"),
+        ("fixed: {workload: softmax}\nlist: [{machine: unit}, {rows: 3}]", r"a point .*rows 3\) has no machine"),
+    ],
+)
+def test_what_every_point_needs_is_asked_for(tmp_path: Path, text: str, missing: str) -> None:
+    with pytest.raises(UserError, match=missing):
+        expand(read_sweep(written(tmp_path, text)))
+
+
+def test_a_dry_run_runs_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("experiments.sweep.run.run_chunks", None)
+    file = written(tmp_path, SOFTMAX)
+    result = CliRunner().invoke(cli, ["sweep", str(file), "--dry-run", "--set", "machine=sn40l"])
+    assert result.exit_code == 0
+    assert result.stdout.splitlines()[0] == "cheap: 12 points"
+    assert "  rows 16, columns 64" in result.stdout
+    assert "... and 7 more" in result.stdout
