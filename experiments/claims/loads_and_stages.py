@@ -185,26 +185,38 @@ def half_bandwidth() -> Found:
 CLAIMS = (
     Claim("a tile takes 65,536 cycles if its tensor core never waits", "35.8 us", ideal_tile, 35.8),
     Claim("bytes under way that keep the load path of an SM busy", "44.8 KB", bytes_in_flight, 44.8),
-    Claim("the same at an SM's share of HBM", "9.7 KB", bytes_in_flight_at_hbm, 9.7),
-    Claim("synchronous loads keep the tensor core busy", "39.2 %", partial(of_run, "sync_load", K4096), 39.2),
-    Claim("so does double buffering in registers", "57.0 %", partial(of_run, "register_double_buffer", K4096), 57.0),
-    Claim("registers of a thread that staging takes", "96", staging, 96, 0),
-    Claim("three stages reach, and more do not help", "88.0 %", three_stages, 88.0),
-    Claim("the bound of a multistage pipeline", "91.1 %", issue_bound, 91.1),
-    Claim("stages at latencies of 300, 700, 1500, 3000 cycles", "2 / 3 / 4 / 5", stages_simulated),
-    Claim("a formula gives the stages, S >= 1 + ceil(...)", "3 for 300 cycles", stage_formula),
+    Claim("bytes under way for an SM's share of HBM", "9.7 KB", bytes_in_flight_at_hbm, 9.7),
+    Claim("tensor core busy, synchronous loads", "39.2 %", partial(of_run, "sync_load", K4096), 39.2),
+    Claim(
+        "tensor core busy, double buffering in registers",
+        "57.0 %",
+        partial(of_run, "register_double_buffer", K4096),
+        57.0,
+    ),
+    Claim("registers of a thread that this double buffering takes", "96", staging, 96, 0),
+    Claim("tensor core busy, three stages; more do not help", "88.0 %", three_stages, 88.0),
+    Claim("tensor core busy, any number of stages: bound", "91.1 %", issue_bound, 91.1),
+    Claim("stages needed at latencies of 300, 700, 1500, 3000 cycles", "2 / 3 / 4 / 5", stages_simulated),
+    Claim(
+        "a formula gives them: S >= 1 + ceil((issue + transfer + latency) / (MMA + issue))",
+        "4 at 1500 cycles",
+        stage_formula,
+    ),
     Claim("five stages exceed an H100's shared memory", "240 KB", five_stages, 240),
     Claim(
-        "a producer warp with TMA keeps it busy", "96.0 %", partial(of_run, "warp_specialized_tma_4_slots", K4096), 96.0
+        "tensor core busy, a producer warp with TMA",
+        "96.0 %",
+        partial(of_run, "warp_specialized_tma_4_slots", K4096),
+        96.0,
     ),
-    Claim("with free issues both schedules are alike", "alike", free_issue),
+    Claim("a pipeline and a producer warp where issuing is free", "alike", free_issue),
     Claim(
-        "a producer that issues for 800 cycles still reaches",
+        "tensor core busy, a producer that issues for 800 cycles a step",
         "94.9 %",
         partial(
             of_run, "warp_specialized_cp_async_4_slots_issue_800", "while issuing is shorter than a step's product"
         ),
         94.9,
     ),
-    Claim("at half the bandwidth both schedules reach", "64.0 %", half_bandwidth, 64.0),
+    Claim("tensor core busy, half the bandwidth, a pipeline or a producer", "64.0 %", half_bandwidth, 64.0),
 )

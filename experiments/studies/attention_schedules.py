@@ -82,11 +82,11 @@ def finding(rows: Sequence[Record]) -> str:
     """What the overlaps bring on paper, in the model of a whole GPU, and measured."""
     at = {(row["overlap"], row["sizes_of"]): row for row in rows}
     lecture = {name: at[name, TABLE]["lecture_percent"] for name in NAMES.values()}
-    steps = ", ".join(f"{share:.1f} % {name}" for name, share in lecture.items())
+    steps = ", ".join(f"{share:.1f} % ({name})" for name, share in lecture.items())
     whole = at[NAMES[BOTH], TABLE]
     off = [abs(row["h100_tflops_per_s"] / row["published_tflops_per_s"] - 1) for row in rows if row["source"]]
     return (
-        f"On the lecture's SM the tensor core computes {steps}. On an H100 both overlaps reach"
+        f"On the lecture's SM the tensor core is busy {steps} of the time. On an H100 both overlaps reach"
         f" {whole['h100_percent']:.0f} % of the peak in the model and {whole['published_percent']:.0f} % measured: the"
         " lecture's SM loads for nothing, meets for nothing and issues beside its products for nothing. The model is"
         f" within {100 * max(off):.0f} % of all {len(off)} published runs. {_order(rows)}"

@@ -9,6 +9,7 @@ from itertools import groupby
 from experiments.charting.reshape import Tall
 from experiments.plot.lines import Lines
 from experiments.survey import Record, Survey
+from patterns.plural import number_of
 
 # The lecture's latencies are among them.
 LATENCIES = tuple(range(100, 3001, 100))
@@ -116,7 +117,7 @@ STUDY = Survey(
                 x_label="Latency of the load path [cycles]",
                 y_label="Tensor core busy [%]",
             ),
-            tuple((f"percent_with_{stages}", f"{stages} stages") for stages in STAGES),
+            tuple((f"percent_with_{stages}", number_of(stages, "stage")) for stages in STAGES),
             "stages",
             "tensor_core_percent",
         ),
