@@ -98,14 +98,19 @@ def contents(
     chart: Any = load_module(PLOTS, drawer, "plot") if isinstance(drawer, str) else drawer
     kind = drawer if isinstance(drawer, str) else drawer.name
     picture: Picture = chart.draw(subject)
-    pictures = [(f"{kind}.{suffix}", rendered(picture.figure, suffix)) for suffix in METADATA]
-    if picture.narrow is not None:
-        pictures += [(f"{kind}_one_column.{suffix}", rendered(picture.narrow, suffix)) for suffix in METADATA]
+    figures = {kind: picture.figure} | ({f"{kind}_one_column": picture.narrow} if picture.narrow is not None else {})
+    pictures = [item for stem, figure in figures.items() for item in rendered(figure, stem)]
     return [*pictures, (f"{kind}.csv", records_csv(picture.rows).encode())]
 
 
-def rendered(figure: Figure, suffix: str) -> bytes:
-    """The figure as a file of one format, the same bytes every time."""
+def rendered(figure: Figure, stem: str) -> list[tuple[str, bytes]]:
+    """The figure as a file of each format, the same bytes every time. It is laid out once for all of them."""
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+    return [(f"{stem}.{suffix}", _saved(figure, suffix)) for suffix in METADATA]
+
+
+def _saved(figure: Figure, suffix: str) -> bytes:
     file = io.BytesIO()
     figure.savefig(file, format=suffix, metadata=dict(METADATA[suffix]))
     return file.getvalue()

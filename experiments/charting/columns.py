@@ -34,7 +34,7 @@ UNITS = {
     "percent": "%",
     "ratio": "ratio",
 }
-LONGEST_NAME = 40
+LONGEST_NAME = 48
 
 
 def drawn_rows(records: Sequence[Record], columns: Iterable[str]) -> tuple[dict[str, object], ...]:

@@ -15,8 +15,10 @@ if TYPE_CHECKING:
 ONE_COLUMN, TWO_COLUMNS = 3.33, 7.0
 # About as many letters of the size of titles fit in an inch.
 LETTERS_AN_INCH = 16
-LEGEND_LETTERS_AN_INCH = 18
-HANDLE_LETTERS = 6
+LEGEND_LETTERS_AN_INCH = 19.5
+HANDLE_LETTERS = 7
+TITLE_LINE_INCHES = 0.135
+LEGEND_LINE_INCHES = 0.15
 
 
 def both_widths(draw: Callable[[float], Figure], rows: Sequence[Mapping[str, object]]) -> Picture:
@@ -25,12 +27,14 @@ def both_widths(draw: Callable[[float], Figure], rows: Sequence[Mapping[str, obj
 
 
 def sheet(width: float, height: float, title: str = "") -> Figure:
-    """An empty figure, in inches, whose title stands at the left."""
+    """An empty figure whose title stands at the left, above `height` inches for what is drawn."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(width, height), layout="constrained")
+    above = wrapped(title, int(width * LETTERS_AN_INCH))
+    title_inches = TITLE_LINE_INCHES * (above.count("\n") + 1) + 0.06 if title else 0.0
+    figure = Figure(figsize=(width, height + title_inches), layout="constrained")
     if title:
-        figure.suptitle(wrapped(title, int(width * LETTERS_AN_INCH)), fontsize=8, x=0.005, ha="left")
+        figure.suptitle(above, fontsize=8, x=0.005, ha="left")
     return figure
 
 
@@ -42,12 +46,17 @@ def wrapped(text: str, letters: int) -> str:
 
 
 def legend_below(figure: Figure, entries: Mapping[str, Any], title: str = "") -> None:
-    """A legend under the figure: name -> what stands for it. Names are shown as they are, whatever is in them."""
+    """A legend under the figure: name -> what stands for it. Names are shown as they are, whatever is in them.
+
+    The figure gets that much higher.
+    """
     if not entries:
         return
     names = [shown(name) for name in entries]
     room = figure.get_figwidth() * LEGEND_LETTERS_AN_INCH
     columns = max(1, min(len(names), int(room // (max(map(len, names)) + HANDLE_LETTERS))))
+    lines = -(-len(names) // columns) + bool(title)
+    figure.set_figheight(figure.get_figheight() + LEGEND_LINE_INCHES * lines + 0.12)
     # A name that starts with an underscore would be left out, so names are put in afterwards.
     legend = figure.legend(
         list(entries.values()),
@@ -55,7 +64,9 @@ def legend_below(figure: Figure, entries: Mapping[str, Any], title: str = "") ->
         loc="outside lower center",
         ncols=columns,
         title=title or None,
-        handlelength=2.2,
+        handlelength=2.0,
+        columnspacing=1.2,
+        handletextpad=0.5,
     )
     for text, name in zip(legend.get_texts(), names, strict=True):
         text.set_text(name)

@@ -21,7 +21,7 @@ from experiments.charting.palette import MARK_COLOR, look
 from experiments.charting.scales import log_floor, make_linear, scale
 from experiments.charting.sheet import ONE_COLUMN, beside, both_widths, legend_below, sheet, wrapped
 from experiments.picture import Picture
-from experiments.text.quantity import digits
+from experiments.text.quantity import bytes_text, digits
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -75,11 +75,12 @@ class Bars:
         looks = {name: place for place, name in enumerate(distinct(rows, self.by) if self.by else self.values)}
         parts = [of_value(rows, self.panel, panel) for panel in panels]
         heights = [0.25 + BAR_INCHES * self._top(part) for part in parts]
-        figure = sheet(width, 0.9 + sum(heights) + 0.1 * len(heights), self.title)
+        figure = sheet(width, 0.4 + sum(heights) + 0.1 * len(heights), self.title)
         grid = figure.subplots(len(panels), 1, squeeze=False, sharex=True, height_ratios=heights)[:, 0]
+        foot = log_floor(self._all_values(rows)) if self.log else 0.0
         for axes, panel, part in zip(grid, panels, parts, strict=True):
             self._scale(axes, rows)
-            self._panel(axes, part, looks, NARROW_LETTERS if width == ONE_COLUMN else 2 * NARROW_LETTERS)
+            self._panel(axes, part, looks, foot, NARROW_LETTERS if width == ONE_COLUMN else 2 * NARROW_LETTERS)
             if self.panel:
                 axes.set_title(wrapped(shown(panel), int(width * 10)))
         label = self.x_label or values_label(self.values)
@@ -105,19 +106,23 @@ class Bars:
                 height += 1 if self.stacked else 0
             height += GROUP_GAP
 
-    def _panel(self, axes: Axes, rows: Sequence[Record], looks: Mapping[Any, int], letters: int) -> None:
+    def _panel(self, axes: Axes, rows: Sequence[Record], looks: Mapping[Any, int], foot: float, letters: int) -> None:
         """One panel; its numbers need room to the right, which the axis has."""
-        foot = log_floor(self._all_values(rows)) if self.log else 0.0
         places = list(self._places(rows, looks))
-        for place in places:
-            value = number(place.row, place.column, self.log)
-            how = look(place.look)
-            left = max(place.start, foot if self.log else 0.0) if self.stacked else 0.0
-            axes.barh(
-                place.height, value or 0.0, left=left, height=0.86, color=how.color, hatch=how.hatch, edgecolor="white"
-            )
+        values = [number(place.row, place.column, self.log) for place in places]
+        looked = [look(place.look) for place in places]
+        axes.barh(
+            [place.height for place in places],
+            [value or 0.0 for value in values],
+            left=[place.start for place in places],
+            height=0.86,
+            color=[how.color for how in looked],
+            hatch=[how.hatch for how in looked],
+            edgecolor="white",
+        )
+        for place, value in zip(places, values, strict=True):
             if not self.stacked:
-                text = "-" if value is None else number_text(value)
+                text = "-" if value is None else number_text(value, place.column)
                 beside(axes, text, (max(self._beyond(place.row, value), foot), place.height), fontsize=6.5)
         for _, group in groupby(places, key=lambda place: id(place.row)):
             self._row_marks(axes, list(group), foot)
@@ -129,7 +134,12 @@ class Bars:
         low, high = places[0].height - 0.43, places[-1].height + 0.43
         if self.stacked:
             total = sum(number(row, column) or 0.0 for column in self.values)
-            beside(axes, number_text(total), (max(self._beyond(row, total), foot), places[0].height), fontsize=6.5)
+            beside(
+                axes,
+                number_text(total, self.values[0]),
+                (max(self._beyond(row, total), foot), places[0].height),
+                fontsize=6.5,
+            )
         bound = number(row, self.bound, self.log) if self.bound else None
         if bound is not None:
             axes.plot([bound or foot] * 2, [low, high], color=MARK_COLOR, linewidth=1.4, zorder=4)
@@ -200,8 +210,10 @@ def values_label(columns: Sequence[str]) -> str:
     return units[0] if len(labels) > 1 and len(units) == 1 else ", ".join(labels)
 
 
-def number_text(value: float) -> str:
-    """The number beside a bar: four digits, whole ones as they are."""
+def number_text(value: float, column: str = "") -> str:
+    """The number beside a bar: four digits, whole ones as they are, bytes with a prefix."""
+    if column.endswith("bytes") and value >= 1000:
+        return bytes_text(int(value))
     if value == int(value) and abs(value) < 1e15:
         return f"{int(value):,}"
     return f"-{digits(-value)}" if value < 0 else digits(value) if value >= 0.01 else f"{value:.3g}"

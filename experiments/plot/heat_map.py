@@ -59,7 +59,7 @@ class HeatMap:
         across = 1 if width == ONE_COLUMN else min(len(panels), 2)
         down = -(-len(panels) // across)
         high = min(MOST_INCHES, 0.5 + CELL_INCHES * len(ys))
-        figure = sheet(width, 0.8 + (high + 0.3) * down, self.title)
+        figure = sheet(width, 0.3 + (high + 0.3) * down, self.title)
         grid = figure.subplots(down, across, squeeze=False, sharex=True, sharey=True)
         colors, norm = self._colors(rows)
         cell_inches = (width / across - 1.4) / len(xs)

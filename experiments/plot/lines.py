@@ -63,7 +63,7 @@ class Lines:
         panels = distinct(rows, self.panel)
         across = 1 if width == ONE_COLUMN else min(len(panels), 3)
         down = -(-len(panels) // across)
-        figure = sheet(width, 0.5 + PANEL_INCHES * down, self.title)
+        figure = sheet(width, 0.1 + PANEL_INCHES * down, self.title)
         grid = figure.subplots(down, across, squeeze=False, sharex=True, sharey=True)
         places = {name: place for place, name in enumerate(distinct(rows, self.by))}
         direct = bool(self.by) and width != ONE_COLUMN and len(panels) == 1 and 1 < len(places) <= MOST_DIRECT

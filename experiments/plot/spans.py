@@ -87,7 +87,7 @@ def _drawn(run: Run, step: float, until: int) -> Drawn:
 def _figure(width: float, drawn: Sequence[Drawn], title: str, end: float, unit: str) -> Figure:
     lanes = [lanes_in_order(one.blocks) for one in drawn]
     heights = [MARGIN_INCHES + LANE_INCHES * max(1, len(names)) for names in lanes]
-    figure = sheet(width, 0.9 + sum(heights), title)
+    figure = sheet(width, 0.45 + sum(heights), title)
     grid = figure.subplots(len(drawn), 1, squeeze=False, sharex=True, height_ratios=heights)[:, 0]
     for axes, one, names in zip(grid, drawn, lanes, strict=True):
         axes.set_xlim(0, end or 1)
