@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from experiments.validate import Validation
 
 PLOTS = "experiments.plot"
+# What is drawn of a comparison unless other kinds are asked for.
+FIRST = ("fusion", "overlap")
 # Without a date in it, the same comparison gives the same bytes.
 METADATA: Mapping[str, Mapping[str, str | None]] = {
     "png": {"Software": None},
@@ -50,16 +52,16 @@ def plot_kinds(subject: Subject = "comparison") -> tuple[str, ...]:
 
 def check_kinds(kinds: Sequence[str]) -> None:
     """Raises UnknownName for a kind of plot that there is not."""
-    known = (*plot_kinds(), *plot_kinds("floorplan"))
+    known = sorted((*plot_kinds(), *plot_kinds("floorplan")))
     for kind in kinds:
         if kind not in known:
             raise UnknownName("plot", kind, known)
 
 
 def drawn(comparison: Comparison, kinds: Sequence[str] = ()) -> dict[str, bytes]:
-    """File name -> content of the plots asked for (all if none): PNG, SVG, PDF and CSV of each. Raises UnknownName."""
+    """File name -> content of the plots asked for (those of FIRST if none). Raises UnknownName."""
     with in_style():
-        return {name: content for kind in kinds or plot_kinds() for name, content in contents(kind, comparison)}
+        return {name: content for kind in kinds or FIRST for name, content in contents(kind, comparison)}
 
 
 def drawn_validation(validation: Validation) -> dict[str, bytes]:
@@ -107,10 +109,11 @@ def rendered(figure: Figure, stem: str) -> list[tuple[str, bytes]]:
     """The figure as a file of each format, the same bytes every time. It is laid out once for all of them."""
     figure.draw_without_rendering()
     figure.set_layout_engine("none")
-    return [(f"{stem}.{suffix}", _saved(figure, suffix)) for suffix in METADATA]
+    return [(f"{stem}.{suffix}", saved(figure, suffix)) for suffix in METADATA]
 
 
-def _saved(figure: Figure, suffix: str) -> bytes:
+def saved(figure: Figure, suffix: str) -> bytes:
+    """The figure as a file of one format."""
     file = io.BytesIO()
     figure.savefig(file, format=suffix, metadata=dict(METADATA[suffix]))
     return file.getvalue()

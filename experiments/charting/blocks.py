@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 from itertools import groupby
 
-from experiments.gantt import lane_names
+from experiments.charting.examples import lane_names
 from patterns.pipeline.lanes import spans_in_all
 from patterns.pipeline.program import Program, UnitClass
 from patterns.pipeline.timeline import Span, Timeline, Window, real_cycle, real_spans
@@ -22,14 +22,14 @@ BINS = 1_000
 
 @dataclass(frozen=True)
 class Block:
-    """A unit held by a role, or `count` such uses in one, from the first's start to the last's end.
+    """Something that lasts, on a lane; or `count` of them in one, from the first's start to the last's end.
 
-    busy: how long it was held in all.
+    what: the class of the unit that is held, or a part of the overlap account: how it is drawn. busy: how long in all.
     """
 
     lane: str
     label: str
-    unit_class: UnitClass
+    what: str
     start: int
     end: int
     count: int = 1
@@ -81,9 +81,9 @@ def put_together(blocks: Sequence[Block], until: int) -> tuple[Block, ...]:
     if len(blocks) <= MOST_BLOCKS:
         return tuple(blocks)
     width = max(1, until // BINS)
-    near: dict[tuple[str, UnitClass, int], list[Block]] = defaultdict(list)
+    near: dict[tuple[str, str, int], list[Block]] = defaultdict(list)
     for block in blocks:
-        near[block.lane, block.unit_class, block.start // width].append(block)
+        near[block.lane, block.what, block.start // width].append(block)
     merged = [_one(group) for group in near.values()]
     return tuple(sorted(merged, key=lambda block: (block.start, block.lane)))
 

@@ -96,15 +96,15 @@ def quantity(column: str) -> str:
     return axis_label(column).partition(",")[0]
 
 
-def shown(value: object) -> str:
+def shown(value: object, longest: int = LONGEST_NAME) -> str:
     """A value as a name in a picture: on one line, and shortened in its middle where it is long."""
     if isinstance(value, float):
         return f"{value:g}"
     text = f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
     text = "".join(letter if letter.isprintable() else " " for letter in text)
-    if len(text) <= LONGEST_NAME:
+    if len(text) <= longest:
         return text
-    half = LONGEST_NAME // 2 - 1
+    half = max(longest // 2 - 1, 1)
     return f"{text[:half]}...{text[-half:]}"
 
 

@@ -11,11 +11,10 @@ from experiments.charting.palette import text_on
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.patches import Patch
 
-    from patterns.pipeline.program import UnitClass
-
-# Colour and hatch of what is done, the same in all pictures.
-CLASS_STYLES: Mapping[UnitClass, tuple[str, str]] = {
+# Colour and hatch of a unit class, the same in all pictures.
+CLASS_STYLES: Mapping[str, tuple[str, str]] = {
     "matrix": ("#bd1f01", "////"),
     "vector": ("#ffa90e", "\\\\\\\\"),
     "special": ("#e76300", "...."),
@@ -25,6 +24,17 @@ CLASS_STYLES: Mapping[UnitClass, tuple[str, str]] = {
     "sync": ("#b9ac70", "||||"),
     "launch": ("#717581", "++++"),
 }
+# Of a part of the overlap account. What runs alone has its class's colour.
+PART_STYLES: Mapping[str, tuple[str, str]] = {
+    "overlapped": ("#94a4a2", ""),
+    **{f"exposed_{name}": CLASS_STYLES[name] for name in ("matrix", "vector", "memory", "network")},
+    "in_flight": ("#a96b59", "...."),
+    "issue": CLASS_STYLES["issue"],
+    "synchronisation": CLASS_STYLES["sync"],
+    "launch": CLASS_STYLES["launch"],
+    "idle": ("#eeeeee", ""),
+}
+STYLES: Mapping[str, tuple[str, str]] = {**CLASS_STYLES, **PART_STYLES}
 LANE_HEIGHT = 0.84
 # Letters of the size of labels in an inch.
 LABEL_LETTERS = 20
@@ -46,7 +56,7 @@ def draw_blocks(axes: Axes, blocks: Sequence[Block], lanes: Sequence[str], facto
     for lane, place in placed:
         widths[lane] = max(widths.get(lane, 0), place + 1)
     where = {lane: number for number, lane in enumerate(lanes)}
-    by_class: dict[UnitClass, list[Corners]] = {}
+    by_style: dict[str, list[Corners]] = {}
     low, high = axes.get_xlim()
     letter = (high - low) / inches / LABEL_LETTERS
     for block, (lane, place) in zip(blocks, placed, strict=True):
@@ -54,12 +64,12 @@ def draw_blocks(axes: Axes, blocks: Sequence[Block], lanes: Sequence[str], facto
         top = where[lane] - LANE_HEIGHT / 2 + place * height
         left, right = block.start * factor, block.end * factor
         corners = ((left, top), (right, top), (right, top + height), (left, top + height))
-        by_class.setdefault(block.unit_class, []).append(corners)
+        by_style.setdefault(block.what, []).append(corners)
         left, right = max(left, low), min(right, high)
         if widths[lane] == 1 and block.label and right - left > letter * (len(block.label) + 1):
             _label(axes, block, ((left + right) / 2, where[lane]))
-    for unit_class in (name for name in CLASS_STYLES if name in by_class):
-        _add(axes, by_class[unit_class], unit_class, thin=(high - low) * THIN)
+    for what in (name for name in STYLES if name in by_style):
+        _add(axes, by_style[what], what, thin=(high - low) * THIN)
     axes.set_yticks(range(len(lanes)), [shown(lane) for lane in lanes])
     axes.tick_params(axis="y", length=0)
     axes.set_ylim(len(lanes) - 0.4, -0.6)
@@ -67,17 +77,17 @@ def draw_blocks(axes: Axes, blocks: Sequence[Block], lanes: Sequence[str], facto
 
 def _label(axes: Axes, block: Block, where: tuple[float, float]) -> None:
     """A block's label in its middle, on its colour."""
-    color = CLASS_STYLES[block.unit_class][0]
+    color = STYLES[block.what][0]
     around = {"facecolor": color, "edgecolor": "none", "pad": 0.6}
     how: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 5, "color": text_on(color), "clip_on": True}
     axes.text(*where, shown(block.label), bbox=around, **how)
 
 
-def _add(axes: Axes, corners: Sequence[Corners], unit_class: UnitClass, thin: float) -> None:
-    """Rectangles of one class. A white edge parts neighbours; it would hide one that is hardly wider than a line."""
+def _add(axes: Axes, corners: Sequence[Corners], what: str, thin: float) -> None:
+    """Rectangles of one style. A white edge parts neighbours; it would hide one that is hardly wider than a line."""
     from matplotlib.collections import PolyCollection
 
-    color, hatch = CLASS_STYLES[unit_class]
+    color, hatch = STYLES[what]
     wide = [four for four in corners if four[1][0] - four[0][0] > thin]
     narrow = [four for four in corners if four[1][0] - four[0][0] <= thin]
     if wide:
@@ -91,13 +101,15 @@ def lanes_in_order(blocks: Iterable[Block]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(block.lane for block in blocks))
 
 
-def class_entries(blocks: Iterable[Block]) -> dict[str, Any]:
-    """Entries of a legend: the classes that are drawn."""
+def style_entries(blocks: Iterable[Block], names: Iterable[str] = CLASS_STYLES) -> dict[str, Any]:
+    """Entries of a legend: of these styles those that are drawn."""
+    used = {block.what for block in blocks}
+    return {name.replace("_", " "): style_patch(name) for name in names if name in used}
+
+
+def style_patch(name: str) -> Patch:
+    """What stands for a style in a legend."""
     from matplotlib.patches import Patch
 
-    used = {block.unit_class for block in blocks}
-    return {
-        unit_class: Patch(facecolor=color, hatch=hatch, edgecolor="white")
-        for unit_class, (color, hatch) in CLASS_STYLES.items()
-        if unit_class in used
-    }
+    color, hatch = STYLES[name]
+    return Patch(facecolor=color, hatch=hatch, edgecolor="white")

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 # Ranges beyond this have ticks at powers of ten only, and wider ones at every second or third.
 WIDE = 300
-MOST_POWERS = 6
 MOST_KNOWN = 10
 
 
@@ -83,9 +82,11 @@ def known_ticks(values: Iterable[float]) -> list[float]:
     return ticks if nearest >= (ticks[-1] / ticks[0]) ** (1 / 14) else []
 
 
-def log_ticks(low: float, high: float) -> list[float]:
-    """Powers of ten in a range, or more of each where the range is narrow."""
+def log_ticks(low: float, high: float, most: int = 9) -> list[float]:
+    """Powers of ten in a range, or more of each where the range is narrow; at most so many."""
     steps: Sequence[int] = (1,) if high / low > WIDE else (1, 2, 5) if high / low > 8 else (1, 2, 3, 5, 7)
     powers = range(floor(log10(low)), ceil(log10(high)) + 1)
-    apart = ceil(len(powers) / MOST_POWERS) if len(steps) == 1 else 1
-    return [step * 10.0**power for power in powers[::apart] for step in steps if low <= step * 10.0**power <= high]
+    ticks = [step * 10.0**power for power in powers for step in steps if low <= step * 10.0**power <= high]
+    ones = [10.0**power for power in powers if low <= 10.0**power <= high]
+    fewer = ticks if len(ticks) <= most or len(ones) < 2 else ones
+    return fewer[:: max(1, ceil(len(fewer) / most))]

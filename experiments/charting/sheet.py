@@ -19,6 +19,7 @@ LEGEND_LETTERS_AN_INCH = 19.5
 HANDLE_LETTERS = 7
 TITLE_LINE_INCHES = 0.135
 LEGEND_LINE_INCHES = 0.15
+PANEL_LETTERS_AN_INCH = 14.5
 
 
 def both_widths(draw: Callable[[float], Figure], rows: Sequence[Mapping[str, object]]) -> Picture:
@@ -43,6 +44,16 @@ def wrapped(text: str, letters: int) -> str:
     from textwrap import wrap
 
     return "\n".join(line for part in text.split("\n") for line in wrap(part, max(letters, 8)))
+
+
+def name_panel(axes: Axes, text: str, width: float) -> None:
+    """A title above a panel that takes the figure's whole width, from its left edge on."""
+    lines = wrapped(text, int(width * PANEL_LETTERS_AN_INCH))
+    # Room for it is made by an empty title: one that begins left of the axes would push these to the right.
+    axes.set_title("\n".join(" " for _ in lines.split("\n")))
+    at = {"xycoords": ("figure fraction", "axes fraction"), "xytext": (0, 5), "textcoords": "offset points"}
+    label = axes.annotate(lines, (0.01, 1.0), va="bottom", ha="left", fontweight="bold", fontsize=7.5, **at)  # type: ignore[arg-type]
+    label.set_in_layout(False)
 
 
 def legend_below(figure: Figure, entries: Mapping[str, Any], title: str = "") -> None:

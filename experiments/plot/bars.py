@@ -19,7 +19,7 @@ from experiments.charting.columns import (
 )
 from experiments.charting.palette import MARK_COLOR, look
 from experiments.charting.scales import log_floor, make_linear, scale
-from experiments.charting.sheet import ONE_COLUMN, beside, both_widths, legend_below, sheet, wrapped
+from experiments.charting.sheet import ONE_COLUMN, beside, both_widths, legend_below, name_panel, sheet, wrapped
 from experiments.picture import Picture
 from experiments.text.quantity import bytes_text, digits
 
@@ -82,7 +82,7 @@ class Bars:
             self._scale(axes, rows)
             self._panel(axes, part, looks, foot, NARROW_LETTERS if width == ONE_COLUMN else 2 * NARROW_LETTERS)
             if self.panel:
-                axes.set_title(wrapped(shown(panel), int(width * 10)))
+                name_panel(axes, shown(panel), width)
         label = self.x_label or values_label(self.values)
         grid[-1].set_xlabel(wrapped(label + (" (log scale)" if self.log else ""), int(width * 12)))
         legend_below(figure, self._legend(looks), axis_label(self.by) if self.by else "")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from experiments.charting.columns import Record, shown
 from experiments.charting.pair import pair, run_name, run_title
 from experiments.charting.scales import make_linear
-from experiments.charting.sheet import ONE_COLUMN, beside, both_widths, legend_below, sheet, wrapped
+from experiments.charting.sheet import ONE_COLUMN, beside, both_widths, legend_below, name_panel, sheet
 from experiments.picture import Picture
 from experiments.text.comparison import RESOURCE_TITLES, run_word, title
 from experiments.text.quantity import time_text, time_unit
@@ -87,7 +87,7 @@ def _figure(width: float, heading: str, titles: Sequence[str], rows: Sequence[Re
     step, unit = time_unit(end_ps)
     for axes, name, part in zip(panels, titles, parts, strict=True):
         _panel(axes, part, step, 22 if width == ONE_COLUMN else 44)
-        axes.set_title(wrapped(name, int(width * 12)))
+        name_panel(axes, name, width)
     panels[-1].set_xlim(0, end_ps / step * (1.3 if width == ONE_COLUMN else 1.2))
     make_linear(panels[-1].xaxis)
     panels[-1].set_xlabel(f"time, {unit}")
@@ -105,8 +105,8 @@ def _panel(axes: Axes, rows: Sequence[Record], step: int, letters: int) -> None:
         bound = row["bound_ps"] / step
         axes.plot([bound, bound], [height - 0.37, height + 0.37], color="black", linewidth=1.4, zorder=4)
         beside(axes, time_text(row["time_ps"]), (row["time_ps"] / step, height), fontsize=6.5)
-    names = [f"{shown(row['call'])} ({row['launches']:,}x)" for row in rows]
-    axes.set_yticks(range(len(rows)), [wrapped(name, letters) for name in names])
+    names = [f"{shown(row['call'], letters)} ({row['launches']:,}x)" for row in rows]
+    axes.set_yticks(range(len(rows)), names)
     axes.tick_params(axis="y", length=0, labelsize=6.5)
     axes.set_ylim(len(rows) - 0.4, -0.6)
     axes.grid(axis="x")

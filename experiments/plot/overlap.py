@@ -1,11 +1,17 @@
-"""What runs at the same time: one call on each machine over time, and the overlap account of every mode."""
+"""What runs at the same time: a call of each machine on one time axis, and the overlap account of every mode."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
-from experiments.gantt import Gantt, gantt_of, gpu_example, rdu_example
+from experiments.charting.columns import shown
+from experiments.charting.examples import examples
+from experiments.charting.lanes import CLASS_STYLES, PART_STYLES, draw_blocks, style_entries, style_patch
+from experiments.charting.pair import run_name
+from experiments.charting.scales import make_linear
+from experiments.charting.sheet import ONE_COLUMN, both_widths, legend_below, name_panel, sheet
+from experiments.charting.window import STRIP, Window, telling_us, window_of
 from experiments.picture import Picture
 from experiments.text.comparison import run_word, title
 from experiments.text.quantity import time_text
@@ -14,128 +20,114 @@ from patterns.report import OVERLAP_PARTS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
     from experiments.compare import Comparison
-    from patterns.pipeline.program import UnitClass
     from patterns.report import Report
 
 OF = "comparison"
-CLASS_COLORS: Mapping[UnitClass, str] = {
-    "matrix": "#bd1f01",
-    "vector": "#ffa90e",
-    "special": "#e76300",
-    "memory": "#3f90da",
-    "network": "#92dadd",
-    "issue": "#832db6",
-    "sync": "#b9ac70",
-    "launch": "#717581",
-}
-# Where something runs alone it has its class's colour; hatches keep the parts apart without colours.
-PART_STYLES: Mapping[str, tuple[str, str]] = {
-    "overlapped": ("#94a4a2", ""),
-    "exposed_matrix": (CLASS_COLORS["matrix"], "////"),
-    "exposed_vector": (CLASS_COLORS["vector"], "\\\\\\\\"),
-    "exposed_memory": (CLASS_COLORS["memory"], ""),
-    "exposed_network": (CLASS_COLORS["network"], "xxxx"),
-    "in_flight": ("#a96b59", "...."),
-    "issue": (CLASS_COLORS["issue"], "----"),
-    "synchronisation": (CLASS_COLORS["sync"], "||||"),
-    "launch": (CLASS_COLORS["launch"], "++++"),
-    "idle": ("#eeeeee", ""),
-}
-LANE_INCHES = 0.16
-BAR_INCHES = 0.24
-MARGIN_INCHES = 0.75
-# Letters of a legend that fit above a time line; a title's are bold, and each entry has its colour and a space.
-LETTERS = 110
-BOLD = 1.3
-LEGEND_SPACE = 7
+LANE_INCHES = 0.155
+BAR_INCHES = 0.2
+TITLE_INCHES = 0.4
+# The axis is long enough for the machine that takes longer to tell, but not so long that the other is a blur.
+MOST_TIMES = 4
 
 
 def draw(comparison: Comparison) -> Picture:
-    """A time line of one call of each machine above the overlap account of all modes."""
-    from matplotlib.figure import Figure
+    """A time line of one call of each machine, on one axis, above the overlap account of all modes.
 
-    examples = [found for found in (gpu_example(comparison.outcomes), rdu_example(comparison.outcomes)) if found]
-    gantts = [gantt_of(*example) for example in examples]
-    heights = [MARGIN_INCHES + LANE_INCHES * len(gantt.lanes) for gantt in gantts]
-    heights.append(MARGIN_INCHES + 0.3 + BAR_INCHES * len(comparison.reports))
-    figure = Figure(figsize=(7.0, 0.3 + sum(heights)), layout="constrained")
-    figure.suptitle(title(comparison), fontsize=8, x=0.005, ha="left")
+    The lane under each call says what its moments count as in the account: overlapped, or of one class alone.
+    """
+    found = examples(comparison)
+    told = [telling_us(*example) for example in found]
+    length_us = min(max(told), MOST_TIMES * min(told))
+    windows = [window_of(*example, length_us) for example in found]
+    rows = [*(row for window in windows for row in window_rows(window)), *account_rows(comparison.reports)]
+    return both_widths(lambda width: _figure(width, comparison, windows, length_us), rows)
+
+
+def _figure(width: float, comparison: Comparison, windows: Sequence[Window], length_us: float) -> Figure:
+    reports = comparison.reports
+    heights = [TITLE_INCHES + LANE_INCHES * (len(window.lanes) + 1.5) for window in windows]
+    heights.append(TITLE_INCHES + BAR_INCHES * len(reports))
+    figure = sheet(width, 0.7 + sum(heights), title(comparison))
     axes = figure.subplots(len(heights), 1, height_ratios=heights, squeeze=False)[:, 0]
-    for below, gantt in zip(axes, gantts, strict=False):
-        draw_gantt(below, gantt)
-    draw_account(axes[-1], comparison.reports, run_word(comparison.graph))
-    figure.legend(
-        handles=axes[-1].get_legend_handles_labels()[0], loc="outside lower center", ncols=5, handlelength=1.6
-    )
-    return Picture(figure, (*gantt_rows(gantts), *account_rows(comparison.reports)))
+    for above, window in zip(axes, windows, strict=False):
+        above.set_xlim(0, length_us)
+        draw_window(above, window, width)
+    for above in axes[: len(windows) - 1]:
+        above.tick_params(labelbottom=False)
+    axes[len(windows) - 1].set_xlabel("time, us")
+    draw_account(axes[-1], reports, width)
+    axes[-1].set_xlabel(f"% of the time of one {run_word(comparison.graph)}")
+    legend_below(figure, _legend(windows, reports))
+    return figure
 
 
-def draw_gantt(axes: Axes, gantt: Gantt) -> None:
-    """Lanes from the top down; time in microseconds of that machine's clock, from the start of the call."""
-    where = {lane: number for number, lane in enumerate(gantt.lanes)}
-    microseconds = 1e6 / gantt.clock_hz
-    classes = [unit_class for unit_class in CLASS_COLORS if any(bar.unit_class == unit_class for bar in gantt.bars)]
-    for unit_class in classes:
-        color = CLASS_COLORS[unit_class]
-        bars = [bar for bar in gantt.bars if bar.unit_class == unit_class]
-        wide = [bar.end_cycle - bar.start_cycle > gantt.until_cycle / 200 for bar in bars]
-        axes.barh(
-            [where[bar.lane] for bar in bars],
-            [(bar.end_cycle - bar.start_cycle) * microseconds for bar in bars],
-            left=[bar.start_cycle * microseconds for bar in bars],
-            height=0.78,
-            color=color,
-            # A white edge parts neighbours; it would hide a bar that is hardly wider than a line.
-            edgecolor=["white" if is_wide else color for is_wide in wide],
-            linewidth=0.4,
-            label=unit_class,
-        )
-    axes.set_yticks(range(len(gantt.lanes)), gantt.lanes)
-    axes.set_ylim(len(gantt.lanes) - 0.4, -0.6)
-    axes.set_xlim(0, gantt.until_cycle * microseconds)
-    left_out = f"; {number_of(gantt.lanes_left_out, 'less busy lane')} not shown" if gantt.lanes_left_out else ""
-    part = f"first {gantt.until_cycle:,} of" if gantt.until_cycle < gantt.total_cycles else "all"
-    cycles = f"{part} {gantt.total_cycles:,} cycles"
-    axes.set_xlabel(f"time in the call, us ({cycles}{left_out})")
-    axes.set_title(gantt_title(gantt, classes))
-    axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=len(classes), borderaxespad=0.2, handlelength=1)
+def draw_window(axes: Axes, window: Window, width: float) -> None:
+    """Roles as lanes in the order of the data flow, and below them what the account makes of each moment."""
+    blocks = (*window.blocks, *window.strip)
+    make_linear(axes.xaxis)
+    draw_blocks(axes, blocks, (*window.lanes, STRIP), window.cycle_us, width * (0.65 if width == ONE_COLUMN else 0.8))
+    axes.axhline(len(window.lanes) - 0.5, color="#333333", linewidth=0.5)
+    name_panel(axes, window_title(window), width)
 
 
-def gantt_title(gantt: Gantt, classes: Sequence[UnitClass]) -> str:
-    """The machine, its mode and the call: in two lines where one would reach the legend at its right."""
-    before, call = f"{gantt.machine}, {gantt.mode}:", f"call {gantt.call}"
-    in_letters = BOLD * len(f"{before} {call}") + sum(LEGEND_SPACE + len(name) for name in classes)
-    return f"{before} {call}" if in_letters <= LETTERS else f"{before}\n{call}"
+def window_title(window: Window) -> str:
+    """The run, the call, which part of it is shown, and whether lanes are not."""
+    part_us, whole_us = (window.end - window.begin) * window.cycle_us, window.total_cycles * window.cycle_us
+    from_us = window.begin * window.cycle_us
+    shown_part = f"{part_us:.3g} us from {from_us:.4g} us on, of {whole_us:.4g} us"
+    part = f"all {whole_us:.4g} us" if part_us == whole_us else shown_part
+    left_out = f"; {number_of(window.lanes_left_out, 'less busy lane')} not shown" if window.lanes_left_out else ""
+    merged = "; aggregated: 'x n' is n uses" if any(block.count > 1 for block in window.blocks) else ""
+    return f"{run_name(window.outcome.report)}: call {shown(window.call.name)}, {part}{left_out}{merged}"
 
 
-def draw_account(axes: Axes, reports: Sequence[Report], word: str) -> None:
+def draw_account(axes: Axes, reports: Sequence[Report], width: float) -> None:
     """One bar a machine and mode: the shares of the parts, in order, with the whole time beside it."""
     left = [0.0] * len(reports)
     for part in OVERLAP_PARTS:
         shares = [100 * dict(report.overlap_ps).get(part, 0) / max(report.time_ps, 1) for report in reports]
         if any(shares):
             color, hatch = PART_STYLES[part]
-            name = part.replace("_", " ")
-            axes.barh(range(len(reports)), shares, left=left, color=color, hatch=hatch, edgecolor="white", label=name)
+            axes.barh(range(len(reports)), shares, left=left, height=0.8, color=color, hatch=hatch, edgecolor="white")
             left = [start + share for start, share in zip(left, shares, strict=True)]
     for number, report in enumerate(reports):
         axes.text(101, number, time_text(report.time_ps), va="center", fontsize=7)
-    axes.set_yticks(range(len(reports)), [f"{report.machine} {report.mode}" for report in reports])
+    axes.set_yticks(range(len(reports)), [run_name(report) for report in reports])
+    axes.tick_params(axis="y", length=0)
     axes.set_ylim(len(reports) - 0.4, -0.6)
-    axes.set_xlim(0, 112)
+    axes.set_xlim(0, 125 if width == ONE_COLUMN else 112)
     axes.set_xticks(range(0, 101, 20))
-    axes.set_xlabel(f"% of the time of one {word}, which stands at the right")
-    axes.set_title("Overlapped, exposed (one class alone) and idle time, all modes")
+    name_panel(axes, "Time by what runs: overlapped, one class alone in its colour (exposed), or none", width)
 
 
-def gantt_rows(gantts: Sequence[Gantt]) -> list[dict[str, object]]:
-    """The bars of the time lines as data."""
+def _legend(windows: Sequence[Window], reports: Sequence[Report]) -> dict[str, Any]:
+    """Classes of units, and then what their overlap comes to."""
+    used = {part for report in reports for part, time_ps in report.overlap_ps if time_ps}
+    strips = {block.what for window in windows for block in window.strip}
+    parts = [part for part in PART_STYLES if part in used | strips and not part.startswith("exposed")]
+    classes = style_entries((block for window in windows for block in window.blocks), CLASS_STYLES)
+    return classes | {part.replace("_", " "): style_patch(part) for part in parts}
+
+
+def window_rows(window: Window) -> list[dict[str, object]]:
+    """The blocks of a time line as data, in cycles of the call."""
+    report = window.outcome.report
     return [
-        row(gantt.machine, gantt.mode, gantt.call, bar.lane, bar.label, bar.unit_class, bar.start_cycle, bar.end_cycle)
-        for gantt in gantts
-        for bar in gantt.bars
+        row(
+            report.machine,
+            report.mode,
+            window.call.name,
+            block.lane,
+            block.label,
+            block.what,
+            window.begin + block.start,
+            window.begin + block.end,
+            block.count,
+        )
+        for block in (*window.blocks, *window.strip)
     ]
 
 
@@ -157,8 +149,9 @@ def row(
     unit_class: str = "",
     start_cycle: int | str = "",
     end_cycle: int | str = "",
+    count: int | str = "",
     part: str = "",
     time_ps: int | str = "",
 ) -> dict[str, object]:
-    """One row of the picture's data: a bar of a time line, or a part of an account."""
+    """One row of the picture's data: a block of a time line, or a part of an account."""
     return dict(locals())

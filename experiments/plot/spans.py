@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from experiments.charting.blocks import Block, blocks_of, put_together
 from experiments.charting.columns import Record, shown
-from experiments.charting.lanes import class_entries, draw_blocks, lanes_in_order
+from experiments.charting.lanes import draw_blocks, lanes_in_order, style_entries
 from experiments.charting.scales import make_linear
-from experiments.charting.sheet import ONE_COLUMN, both_widths, legend_below, sheet, wrapped
+from experiments.charting.sheet import ONE_COLUMN, both_widths, legend_below, name_panel, sheet
 from experiments.picture import Picture
 
 if TYPE_CHECKING:
@@ -94,10 +94,10 @@ def _figure(width: float, drawn: Sequence[Drawn], title: str, end: float, unit: 
         make_linear(axes.xaxis)
         draw_blocks(axes, one.blocks, names, one.factor, width * (0.7 if width == ONE_COLUMN else 0.8))
         note = " (aggregated: a block 'x n' is n uses)" if one.put_together else ""
-        axes.set_title(wrapped(shown(one.label) + note, int(width * 12)))
+        name_panel(axes, shown(one.label) + note, width)
         axes.axvline(one.end, color="black", linewidth=0.6, linestyle=":")
     grid[-1].set_xlabel("cycles" if unit == "cycles" else f"time, {unit}")
-    legend_below(figure, class_entries(block for one in drawn for block in one.blocks))
+    legend_below(figure, style_entries(block for one in drawn for block in one.blocks))
     return figure
 
 
@@ -108,7 +108,7 @@ def _rows(one: Drawn, unit: str) -> list[dict[str, object]]:
             "run": one.label,
             "lane": block.lane,
             "label": block.label,
-            "unit_class": block.unit_class,
+            "unit_class": block.what,
             "count": block.count,
             "start_cycle": block.start,
             "end_cycle": block.end,

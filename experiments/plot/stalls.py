@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from experiments.charting.columns import Record, shown
+from experiments.charting.examples import examples
 from experiments.charting.pair import run_name
-from experiments.charting.sheet import ONE_COLUMN, both_widths, legend_below, sheet, wrapped
-from experiments.gantt import gpu_example, rdu_example
+from experiments.charting.sheet import ONE_COLUMN, both_widths, legend_below, name_panel, sheet
 from experiments.picture import Picture
 from experiments.text.comparison import title
 from patterns.pipeline.warp_states import RoleStates, role_states
@@ -41,8 +41,7 @@ CAUSES: Mapping[str, tuple[str, str, str]] = {
 
 def draw(comparison: Comparison) -> Picture:
     """A bar a role in percent of the call's cycles, those first that do most themselves."""
-    found = [example for example in (gpu_example(comparison.outcomes), rdu_example(comparison.outcomes)) if example]
-    titles = {call_title(*example): stall_rows(*example) for example in found}
+    titles = {call_title(*example): stall_rows(*example) for example in examples(comparison)}
     rows = [row for part in titles.values() for row in part]
     return both_widths(lambda width: _figure(width, title(comparison), titles), rows)
 
@@ -92,7 +91,7 @@ def _figure(width: float, heading: str, titles: Mapping[str, Sequence[Record]]) 
     for axes, (name, part), names in zip(panels, titles.items(), roles, strict=True):
         left_out = len(names) - MOST_ROLES
         note = f"; {number_of(left_out, 'role')} that {'do' if left_out > 1 else 'does'} less not shown"
-        axes.set_title(wrapped(name + (note if left_out > 0 else ""), int(width * 11)))
+        name_panel(axes, name + (note if left_out > 0 else ""), width)
         _panel(axes, part, names[:MOST_ROLES], 18 if width == ONE_COLUMN else 36)
     panels[-1].set_xlabel("% of the call's cycles")
     panels[-1].set_xlim(0, 100)
@@ -118,7 +117,7 @@ def _panel(axes: Axes, rows: Sequence[Record], roles: Sequence[str], letters: in
                     linewidth=0.3,
                 )
                 left[row["role"]] += row["percent"]
-    axes.set_yticks(range(len(roles)), [wrapped(shown(role), letters) for role in roles])
+    axes.set_yticks(range(len(roles)), [shown(role, letters) for role in roles])
     axes.tick_params(axis="y", length=0)
     axes.set_ylim(len(roles) - 0.4, -0.6)
 

@@ -17,10 +17,10 @@ when one is: a union, so it saturates; utilisation is shown beside it for that r
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from patterns.pipeline.program import Program, UnitClass
-from patterns.pipeline.timeline import Timeline, segments
+from patterns.pipeline.timeline import Span, Timeline, segments
 
 PARTS = (
     "overlapped",
@@ -56,7 +56,7 @@ def account(program: Program, timeline: Timeline) -> tuple[tuple[str, int], ...]
     """Cycles of each part, in the order of PARTS; they add up to timeline.total_cycles. Needs a run with spans."""
     cycles: Counter[str] = Counter()
     busy: Counter[str] = Counter()
-    edges = iter([*_edges(program, timeline), (timeline.stepped_cycles, "idle", 0)])
+    edges = iter([*_edges(program, timeline.spans), (timeline.stepped_cycles, "idle", 0)])
     moment, name, change = next(edges)
     for begin, end, weight in segments(timeline):
         now = begin
@@ -70,11 +70,32 @@ def account(program: Program, timeline: Timeline) -> tuple[tuple[str, int], ...]
     return tuple((part, cycles[part]) for part in PARTS)
 
 
-def _edges(program: Program, timeline: Timeline) -> list[Edge]:
+def stretches(program: Program, spans: Iterable[Span], begin: int, end: int) -> list[tuple[int, int, str]]:
+    """The moments of [begin, end) by name, as long as each goes on: (from, to, part). `spans`: all that reach into it.
+
+    Spans are in any cycles, as long as begin and end are in the same.
+    """
+    found: list[tuple[int, int, str]] = []
+    busy: Counter[str] = Counter()
+    now = begin
+    for moment, name, change in [*_edges(program, spans), (end, "idle", 0)]:
+        until = min(max(moment, begin), end)
+        if until > now:
+            part = _name(busy)
+            if found and found[-1][2] == part:
+                found[-1] = found[-1][0], until, part
+            else:
+                found.append((now, until, part))
+            now = until
+        busy[name] += change
+    return found
+
+
+def _edges(program: Program, spans: Iterable[Span]) -> list[Edge]:
     """Every moment at which something begins (+1) or ends (-1) to be busy or in flight, in order."""
     name_of = {unit.name: EXPOSED[unit.unit_class] for unit in program.units}
     edges: list[Edge] = []
-    for span in timeline.spans:
+    for span in spans:
         name = name_of[span.unit]
         edges += _interval(span.start, span.end, name)
         edges += _interval(span.end, span.usable, "in_flight")

@@ -7,12 +7,13 @@ import io
 import json
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from experiments.export import LEVELS, records_csv, reports_csv, reports_json
-from experiments.picture import METADATA, drawn, in_style, plot_kinds
+from experiments.picture import METADATA, drawn, in_style, saved
+from experiments.plot import fusion, overlap
 from patterns.report import OVERLAP_PARTS, PICOSECONDS, WATERFALL_PARTS
 
 if TYPE_CHECKING:
@@ -89,22 +90,26 @@ def test_a_process_of_the_trace_says_how_many_members_do_the_same(comparison: Co
 
 
 def test_pictures_are_drawn_in_every_format_and_the_same_bytes_every_time(comparison: Comparison) -> None:
-    first, second = drawn(comparison), drawn(comparison)
-    assert list(first) == [f"{kind}.{suffix}" for kind in plot_kinds() for suffix in (*METADATA, "csv")]
+    first, second = drawn(comparison, ["fusion"]), drawn(comparison, ["fusion"])
+    pictures = [f"fusion{size}.{suffix}" for size in ("", "_one_column") for suffix in METADATA]
+    assert list(first) == [*pictures, "fusion.csv"]
     assert [name for name in first if first[name] != second[name]] == []
 
 
 def test_the_fusion_picture_shows_what_the_reports_say(comparison: Comparison) -> None:
-    files = drawn(comparison, ["fusion"])
-    rows = list(csv.DictReader(io.StringIO(files["fusion.csv"].decode())))
-    assert [int(row["calls"]) for row in rows] == [report.calls for report in comparison.reports]
-    assert [int(row["off_chip_bytes"]) for row in rows] == [dict(r.bytes)["hbm"] for r in comparison.reports]
+    with in_style():
+        picture = fusion.draw(comparison)
+        file = saved(picture.figure, "svg")
+    rows = [row for row in picture.rows if row["what"] == "run"]
+    assert [row["calls"] for row in rows] == [report.calls for report in comparison.reports]
+    assert [row["off_chip_bytes"] for row in rows] == [dict(r.bytes)["hbm"] for r in comparison.reports]
     for report in comparison.reports:
-        assert f">{report.calls:,}<".encode() in files["fusion.svg"]
+        assert f">{report.calls:,}<".encode() in file
 
 
 def test_the_overlap_picture_has_a_time_line_of_each_machine_and_all_accounts(comparison: Comparison) -> None:
-    rows = list(csv.DictReader(io.StringIO(drawn(comparison, ["overlap"])["overlap.csv"].decode())))
+    with in_style():
+        rows: Any = overlap.draw(comparison).rows
     bars = [row for row in rows if row["lane"]]
     assert {(row["machine"], row["call"]) for row in bars} == {("h100_sxm", "gemm"), ("sn40l", "decoder")}
     assert {"producer: load", "consumer: tc"} <= {row["lane"] for row in bars}
@@ -120,12 +125,10 @@ def test_labels_of_the_fusion_picture_do_not_touch(comparison: Comparison, sprea
     """Also where bytes and calls differ so much that scales are logarithmic, and say so."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-    from experiments.plot.fusion import draw
-
     first, *others = comparison.outcomes
     wide = replace(first.report, calls=first.report.calls * spread, bytes=(("hbm", 10**11 * spread),))
     with in_style():
-        figure = draw(replace(comparison, outcomes=(replace(first, report=wide), *others))).figure
+        figure = fusion.draw(replace(comparison, outcomes=(replace(first, report=wide), *others))).figure
         FigureCanvasAgg(figure).draw()
     labels = [axes.xaxis.label.get_window_extent() for axes in figure.axes]
     assert all(left.x1 < right.x0 for left, right in pairwise(labels))

@@ -14,8 +14,10 @@ from click.testing import CliRunner
 from matplotlib.text import Text
 
 from experiments.cli import cli
+from experiments.export import records_csv
 from experiments.floorplan import Floorplan, floorplan_of, records, section_named
-from experiments.picture import drawn_floorplan, in_style
+from experiments.picture import drawn_floorplan, in_style, saved
+from experiments.plot.floorplan import draw
 from patterns.errors import UnknownName
 from patterns.library import workload
 from patterns.read import parse_graph
@@ -58,7 +60,9 @@ def llama() -> Compilation:
 
 
 def test_the_data_is_the_placement(softmax: Floorplan) -> None:
-    rows = list(csv.DictReader(io.StringIO(drawn_floorplan(softmax)["floorplan.csv"].decode())))
+    with in_style():
+        text = records_csv(draw(softmax).rows)
+    rows = list(csv.DictReader(io.StringIO(text)))
     placement, fabric = softmax.placed.placement, softmax.fabric
     for what, cells_of in (("pcu", placement.pcus), ("pmu", placement.pmus)):
         found: dict[str, set[int]] = {}
@@ -96,7 +100,7 @@ def test_pmus_have_the_colour_of_the_stage_that_they_serve(softmax: Floorplan) -
 
 def test_it_is_drawn_in_two_sizes_and_the_same_bytes_every_time(softmax: Floorplan) -> None:
     first, second = drawn_floorplan(softmax), drawn_floorplan(softmax)
-    pictures = [f"floorplan{size}.{suffix}" for size in ("", "_one_column") for suffix in ("png", "svg")]
+    pictures = [f"floorplan{size}.{suffix}" for size in ("", "_one_column") for suffix in ("png", "svg", "pdf")]
     assert list(first) == [*pictures, "floorplan.csv"]
     assert [name for name in first if first[name] != second[name]] == []
     for stage, pcus, pmus in softmax.by_size:
@@ -107,8 +111,6 @@ def test_it_is_drawn_in_two_sizes_and_the_same_bytes_every_time(softmax: Floorpl
 def figures(floorplan: Floorplan) -> list[Figure]:
     """Both sizes, laid out."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
-
-    from experiments.plot.floorplan import draw
 
     with in_style():
         picture = draw(floorplan)
@@ -161,13 +163,15 @@ def test_the_section_is_the_one_with_most_time_or_the_one_asked_for(llama: Compi
 
 def test_a_mesh_without_load_is_drawn(softmax: Floorplan) -> None:
     still = replace(softmax, placed=replace(softmax.placed, routes=Routes((), {}, {}, 128)))
-    assert drawn_floorplan(still)["floorplan.png"]
+    with in_style():
+        assert saved(draw(still).figure, "png")
 
 
 @pytest.mark.parametrize("machine", ["unit", "plasticine", "sn10"])
 def test_every_grid_can_be_drawn(machine: str) -> None:
     floorplan = floorplan_of(section_named(placed("rms_norm", machine), ""), "rms_norm", "fused")
-    assert f"on {machine}".encode() in drawn_floorplan(floorplan)["floorplan.svg"]
+    with in_style():
+        assert f"on {machine}".encode() in saved(draw(floorplan).figure, "svg")
 
 
 def test_the_command_places_and_draws(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,4 +179,4 @@ def test_the_command_places_and_draws(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.chdir(tmp_path)
     result = CliRunner().invoke(cli, ["plot", "softmax", *options], catch_exceptions=False)
     assert result.exit_code == 0, result.output
-    assert [Path(line).is_file() for line in result.stdout.split()] == [True] * 5
+    assert [Path(line).is_file() for line in result.stdout.split()] == [True] * 7
