@@ -8,7 +8,6 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 from html import unescape
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +34,7 @@ FEW: Mapping[str, Mapping[str, Any]] = {
     "bandwidth_limits": {"COLUMNS": (256,)},
     "schedule_ranking": {"GEMM_PARAMETERS": {"slots": ((), "")}},
     "stages_by_latency": {"LATENCIES": (300, 3000)},
-    "batch_and_context_crossover": {"MODEL": TINY, "GRIDS": (("h100_sxm", 1, (1,), (256, 512)),)},
+    "batch_and_context_crossover": {"MODEL": TINY, "RDU_MODE": "fused", "GRIDS": (("h100_sxm", 1, (1,), (256, 512)),)},
     "memory_that_changes_the_winner": {
         "MODEL": TINY,
         "SWEEPS": (
@@ -75,6 +74,12 @@ FEW: Mapping[str, Mapping[str, Any]] = {
     },
     "fp8_attention_error": {"HEADS": 1, "TOKENS": 64, "HEAD_DIM": 16, "BLOCK": 16},
     "off_chip_bytes": {"WORKLOADS": (("softmax", "decode", None), (TINY, "decode", 256), (TINY, "prefill", 256))},
+    "what_the_lectures_say": {
+        "experiments.claims.calls_and_fusion.MODEL": TINY,
+        "experiments.claims.calls_and_fusion.CONTEXT": 256,
+        "experiments.claims.calls_and_fusion.PROMPT": 128,
+        "experiments.claims.calls_and_fusion.SOCKETS": 2,
+    },
     "workloads": {"ready_made": lambda: ("softmax", "lora")},
 }
 
@@ -110,7 +115,7 @@ def test_a_survey_writes_its_table_and_says_what_it_found(
 ) -> None:
     monkeypatch.setattr("experiments.picture.METADATA", {"png": {"Software": None}})
     for what, few in FEW.get(name, {}).items():
-        monkeypatch.setattr(import_module(f"experiments.studies.{name}"), what, few)
+        monkeypatch.setattr(what if "." in what else f"experiments.studies.{name}.{what}", few)
     result = CliRunner().invoke(cli, ["run", name, "-o", str(tmp_path)])
     assert result.exit_code == 0, result.stderr
     folder, study = tmp_path / name, study_named(name)
