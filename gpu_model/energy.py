@@ -58,6 +58,11 @@ def register_instructions(num_bytes: int) -> int:
     return -(-num_bytes // INSTRUCTION_BYTES)
 
 
+def issuing_warps(machine: Machine) -> int:
+    """Warps that issue one matrix instruction together."""
+    return max((count for feature, count in ISSUING_WARPS.items() if feature in machine.features), default=1)
+
+
 def flops_event(dtype: str, machine: Machine) -> Event:
     """What FLOP of products of a type count as."""
     bits = dtype_bits(dtype)
@@ -98,12 +103,11 @@ def _matrix_events(chosen: Chosen, matrix_flops: int, machine: Machine) -> Count
 def _product_events(cut: Cut, product: Product, times: int, layout: str, machine: Machine) -> Counter[Event]:
     """So many times one step's product."""
     mma = mma_of(cut, product, machine, layout)
-    warps = max((count for feature, count in ISSUING_WARPS.items() if feature in machine.features), default=1)
     read = register_instructions(mma.operand_bytes) if machine.warp_rows else 0
     return Counter(
         {
             flops_event(product.dtype, machine): mma.flops * times,
-            "instructions": (mma.instructions * warps + read) * times,
+            "instructions": (mma.instructions * issuing_warps(machine) + read) * times,
             "smem_bytes": mma.operand_bytes * times,
         }
     )
