@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from experiments.text.energy import SHOWN, joules_text, range_text
 from experiments.text.quantity import percent_texts, time_text, time_texts
 
 if TYPE_CHECKING:
-    from markupsafe import Markup
-
+    from patterns.energy import Energy
     from patterns.report import Report
 
 Values = Callable[["Report"], tuple[tuple[str, int], ...]]
@@ -44,22 +44,22 @@ class Row:
 
 @dataclass(frozen=True)
 class Account:
-    """Bars below each other. names: (part, words) that any bar has. parts: the same in numbers."""
+    """Bars below each other. names: (part, words) that any bar has. bound, error: what their marks mean."""
 
     title: str
     rows: tuple[Row, ...]
     names: tuple[tuple[str, str], ...]
-    parts: Markup = field(repr=False)
     bound: str = ""
+    error: str = ""
 
 
-def time_account(title: str, reports: Sequence[Report], names: Sequence[str], values: Values, parts: Markup) -> Account:
+def time_account(title: str, reports: Sequence[Report], names: Sequence[str], values: Values) -> Account:
     """A bar a report: parts of its time, with the lower bound marked."""
     longest_ps = max((report.time_ps for report in reports), default=0) or 1
     used = [name for name in names if any(dict(values(report)).get(name) for report in reports)]
     rows = tuple(time_row(report, used, dict(values(report)), longest_ps) for report in reports)
     words = tuple((name, name.replace("_", " ")) for name in used)
-    return Account(title, rows, words, parts, "lower bound")
+    return Account(title, rows, words, "lower bound")
 
 
 def time_row(report: Report, names: Sequence[str], parts_ps: dict[str, int], longest_ps: int) -> Row:
@@ -76,6 +76,37 @@ def time_row(report: Report, names: Sequence[str], parts_ps: dict[str, int], lon
     bound_text = f"lower bound {time_text(report.bound_ps)}"
     bound = rounded(WIDTH_PERCENT * report.bound_ps / longest_ps)
     return Row(label, pieces, time_text(report.time_ps), spoken, bound, bound_text)
+
+
+def energy_account(reports: Sequence[Report], word: str) -> Account:
+    """A bar a report whose machine has energies: the typical joules by what they go to, and the range of the whole."""
+    known = [(report, report.energy) for report in reports if report.energy]
+    most = max((energy.high_j for _, energy in known), default=0.0) or 1.0
+    rows = tuple(
+        energy_row(f"{report.machine} {report.mode}", energy, WIDTH_PERCENT / most) for report, energy in known
+    )
+    used = [name for row in rows for name in (piece.name for piece in row.pieces)]
+    names = tuple((energy_class(name), name) for name in SHOWN if energy_class(name) in used)
+    return Account(
+        f"Energy of one {word}: typical, by what it goes to", rows, names, error="from the low end to the high"
+    )
+
+
+def energy_row(label: str, energy: Energy, scale: float) -> Row:
+    """The bar of one report."""
+    found = {part.name: part.typical_j for part in energy.parts}
+    joules = {name: sum(found.get(part, 0.0) for part in parts) for name, parts in SHOWN.items()}
+    texts = [f"{name}: {joules_text(amount)}" for name, amount in joules.items()]
+    pieces = tuple(pieces_of([energy_class(name) for name in joules], list(joules.values()), texts, scale))
+    value = f"{joules_text(energy.typical_j)} ({range_text(energy.low_j, energy.high_j)})"
+    spoken = f"{label}, {value}: {'; '.join(piece.text for piece in pieces)}"
+    low, high = (rounded(amount * scale) for amount in (energy.low_j, energy.high_j))
+    return Row(label, pieces, value, spoken, low=low, high=high)
+
+
+def energy_class(name: str) -> str:
+    """The style of a part of the energy."""
+    return f"energy-{name.lower()}"
 
 
 def pieces_of(names: Sequence[str], amounts: Sequence[float], texts: Sequence[str], scale: float) -> list[Piece]:

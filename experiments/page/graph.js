@@ -19,8 +19,34 @@ class Graph {
         for (const away of ["pointerleave", "blur"]) box.addEventListener(away, () => { this.tip.hide(); this.light(n, null); });
       }
     }
+    this.drawings = this.sides.map((side) => side.querySelector(".drawing"));
+    for (const button of root.querySelectorAll("button[data-size]")) {
+      button.addEventListener("click", () => this.size(Number(button.dataset.size)));
+    }
+    for (const drawing of this.drawings) drawing.addEventListener("scroll", () => this.follow(drawing), { passive: true });
+    this.size(0);
     view.root.addEventListener("tracks", () => this.color());
     this.color();
+  }
+
+  // By a factor; with 0 as wide as there is room, but not so small that nothing can be read.
+  size(factor) {
+    const [drawing] = this.drawings, whole = drawing.querySelector("svg").viewBox.baseVal;
+    this.scale = factor ? this.scale * factor : Math.max(Math.min((drawing.clientWidth - 2) / whole.width, 1), 0.45);
+    for (const one of this.drawings) {
+      const svg = one.querySelector("svg");
+      svg.setAttribute("width", Math.round(whole.width * this.scale));
+      svg.setAttribute("height", Math.round(whole.height * this.scale));
+    }
+  }
+
+  // Both drawings show the same part.
+  follow(drawing) {
+    for (const other of this.drawings) {
+      if (other === drawing || (other.scrollTop === drawing.scrollTop && other.scrollLeft === drawing.scrollLeft)) continue;
+      other.scrollTop = drawing.scrollTop;
+      other.scrollLeft = drawing.scrollLeft;
+    }
   }
 
   color() {
@@ -50,9 +76,9 @@ class Graph {
     const { calls } = this.sides[n], { run } = this.view.panels[n], node = box.dataset.node, call = calls.get(node);
     const facts = [["", box.dataset.about]];
     if (call) {
-      facts.push(["call", call.name], ["nodes", call.nodes.join(", ")], ["takes", `${call.time}${call.times > 1 ? `, ${count(call.times)} times` : ""}`]);
+      facts.push(["call", call.name], ["nodes", call.nodes.join(", ")], ["takes", `${timeText(call.time_ps)}${call.times > 1 ? `, ${count(call.times)} times` : ""}`]);
       if (call.iterations > 1) facts.push(["runs its block", `${count(call.iterations)} times in one launch`]);
-      if (call.schedule) facts.push(["schedule", call.schedule]);
+      if (call.schedule) facts.push(["schedule", `${call.schedule}${call.schedule_reason ? `: ${call.schedule_reason}` : ""}`]);
       if (call.reason) facts.push(["why one call", call.reason]);
     }
     for (const refusal of run.refused.filter(({ nodes }) => nodes.includes(node)).slice(0, 3)) facts.push(["refused", `${refusal.nodes.join(" + ")}: ${refusal.reason}`]);

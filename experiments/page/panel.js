@@ -3,7 +3,7 @@
 // (picoseconds), passes (of blocks), run, call}. The view {from, to} is in picoseconds, and the panels share it.
 
 const LANE = 18, BAR = 13, RULER = 22, BAND = 16, LABEL_PIXELS = 34;
-const COLORS = ["matrix", "vector", "special", "memory", "network", "issue", "sync", "launch"];
+const COLORS = ["call", "matrix", "vector", "special", "memory", "network", "issue", "sync", "launch"];
 
 class Panel {
   constructor(root) {
@@ -113,7 +113,7 @@ class Panel {
     if (!this.visible(lane)) return;
     const x0 = this.x((timeline.start[i] + shift) * cycle), x1 = this.x((timeline.end[i] + shift) * cycle);
     const late = this.x((timeline.usable[i] + shift) * cycle);
-    const found = this.matches && this.matches.has(timeline.data.spans[i]), chosen = i === this.selected;
+    const found = this.matches && this.matches.has(timeline.kinds[i]), chosen = i === this.selected;
     // What ends in a pixel that is painted already would not be seen.
     if (late <= this.gutter || x0 >= this.width || (x1 <= this.reached[lane] && !chosen && !found)) return;
     const { context, colors } = this, y = this.y(lane) + (LANE - BAR) / 2;

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from experiments.page.bars import Account, time_account
+from experiments.page.bars import Account, energy_account, time_account
 from experiments.page.graph import graph_markup
 from experiments.page.machines import machine_tables
 from experiments.page.parts import parts_markup
 from experiments.page.provenance import provenance
 from experiments.page.render import data_markup, rendered
-from experiments.page.runs import runs_data
+from experiments.page.runs import CALL, runs_data
 from experiments.text.comparison import (
     bytes_table,
     calls_table,
@@ -22,8 +22,10 @@ from experiments.text.comparison import (
     headline_note,
     run_word,
     title,
+    tokens,
     warnings_of,
 )
+from experiments.text.energy import energy_parts
 from experiments.text.error_bands import error_band_parts
 from experiments.text.launching import NOTE, launching_table
 from experiments.text.parts import parts_tables
@@ -53,6 +55,7 @@ SECTIONS = (
     ("graph", "graph"),
     ("breakdown", "where the time goes"),
     ("bytes", "bytes"),
+    ("energy", "energy"),
     ("bands", "error bands"),
     ("assumptions", "rules and assumptions"),
     ("provenance", "provenance"),
@@ -73,14 +76,16 @@ def report_page(comparison: Comparison) -> str:
         question=question(comparison, machines),
         headline=headline_note(comparison).removeprefix("* "),
         warnings=warnings_of(comparison),
-        sections=[one for one in SECTIONS if one[0] != "bands" or bands],
+        sections=sections(comparison),
         calls=parts_markup([*shared_lines(request), calls_table(comparison)]),
         panels=panels(comparison.outcomes),
-        classes=UNIT_CLASSES,
+        classes=(CALL, *UNIT_CLASSES),
         graph=graph_markup(comparison.graph),
         accounts=accounts(comparison, word),
+        account_numbers=[parts_markup(parts[1:]) for parts in numbers(comparison, word)],
         bytes=parts_markup([f"Bytes moved in one {word}, over all members", bytes_table(reports)]),
-        energy=None,
+        energy=energy_account(reports, word),
+        energies=parts_markup(energy_parts(reports, word, tokens(comparison.graph))),
         launching=parts_markup([NOTE, launching_table(reports, family_changes(reports))]),
         bands=parts_markup(bands),
         rules=parts_markup(counting_rules(comparison)),
@@ -88,6 +93,13 @@ def report_page(comparison: Comparison) -> str:
         provenance=provenance(request),
         runs=data_markup(runs_data(comparison.outcomes)),
     )
+
+
+def sections(comparison: Comparison) -> list[tuple[str, str]]:
+    """(anchor, words) of the sections that the page has."""
+    banded = any(outcome.bands for outcome in comparison.outcomes)
+    priced = any(report.energy for report in comparison.reports)
+    return [one for one in SECTIONS if {"bands": banded, "energy": priced}.get(one[0], True)]
 
 
 def question(comparison: Comparison, machines: str) -> str:
@@ -111,13 +123,17 @@ def panels(outcomes: Sequence[Outcome]) -> list[dict[str, Any]]:
 
 
 def accounts(comparison: Comparison, word: str) -> list[Account]:
-    """The overlap account and the waterfall, as bars and in numbers."""
-    reports, parts = comparison.reports, parts_tables(comparison.reports, word)
-    starts = [place for place, part in enumerate(parts) if isinstance(part, str) and "add up)" in part]
-    overlap: list[Part] = parts[starts[0] + 1 : starts[1]]
-    waterfall: list[Part] = parts[starts[1] + 1 :]
-    first, second = (str(parts[start]) for start in starts)
+    """The overlap account and the waterfall as bars."""
+    reports = comparison.reports
+    overlap, waterfall = (str(parts[0]) for parts in numbers(comparison, word))
     return [
-        time_account(first, reports, OVERLAP_PARTS, lambda report: report.overlap_ps, parts_markup(overlap)),
-        time_account(second, reports, WATERFALL_PARTS, lambda report: report.waterfall_ps, parts_markup(waterfall)),
+        time_account(overlap, reports, OVERLAP_PARTS, lambda report: report.overlap_ps),
+        time_account(waterfall, reports, WATERFALL_PARTS, lambda report: report.waterfall_ps),
     ]
+
+
+def numbers(comparison: Comparison, word: str) -> tuple[list[Part], list[Part]]:
+    """The overlap account and the waterfall in numbers, each with its title."""
+    parts = parts_tables(comparison.reports, word)
+    second = next(place for place, part in enumerate(parts) if isinstance(part, str) and part.startswith("Waterfall"))
+    return parts[:second], parts[second:]

@@ -7,20 +7,19 @@ Object.assign(Panel.prototype, {
     context.fillStyle = colors.ground;
     context.fillRect(0, 0, width, RULER);
     context.textAlign = "left";
+    const end = this.x(this.track.total), shown = end >= this.gutter && end <= width;
+    const ending = `ends ${timeText(this.track.total)}`, room = ending.length * 5.8 + 8;
+    const from = shown ? (end + room < width ? end : end - room) : width, until = from + room;
     for (const tick of this.ticks()) {
       const x = this.x(tick);
       context.fillStyle = colors.quiet;
       context.fillRect(Math.round(x), RULER - 6, 1, 6);
       const text = tickText(tick, this.step, this.view.to);
-      if (x + 4 + text.length * 5.8 <= width) this.paintText(text, x + 4, RULER / 2, 90, colors.quiet);
+      const right = x + 8 + text.length * 5.8;
+      if (right <= width && (right < from || x > until)) this.paintText(text, x + 4, RULER / 2, 90, colors.quiet);
     }
-    const end = this.x(this.track.total);
-    if (end < this.gutter || end > width) return;
-    const text = `ends ${timeText(this.track.total)}`, room = text.length * 5.8 + 8;
-    const x = end + room < width ? end + 3 : end - room;
-    context.fillStyle = colors.ground;
-    context.fillRect(x - 2, 2, room, RULER - 5);
-    this.paintText(text, x, RULER / 2, room, colors.mark);
+    if (end < this.gutter) this.paintText(`ended at ${timeText(this.track.total)}`, this.gutter + 8, this.top + LANE / 2, 200, colors.mark);
+    if (shown) this.paintText(ending, from + 3, RULER / 2, until - from, colors.mark);
   },
 
   // Passes of blocks first, then repeats, the outermost on top.
@@ -68,7 +67,9 @@ Object.assign(Panel.prototype, {
     context.lineWidth = 1;
     context.fillRect(left, y + 1, right - left, BAND - 3);
     context.strokeRect(left + 0.5, y + 1.5, Math.max(right - left - 1, 1), BAND - 4);
-    if (right - left > 20) this.paintText(text, left + 4, y + BAND / 2, right - left - 6, colors.ink);
+    // As much as fits; a piece of a number would be another number.
+    const words = [text, text.split(" of ")[0]].find((one) => one.length * 5.6 + 6 <= right - left);
+    if (words) this.paintText(words, left + 4, y + BAND / 2, right - left - 4, colors.ink);
     this.bandHits.push([left, right, y, y + BAND, [prefix + text, facts.filter(([, value]) => value)]]);
   },
 
@@ -125,7 +126,7 @@ Object.assign(Panel.prototype, {
   aboutSpan(i, shift) {
     const { timeline, scale, clock } = this.track;
     const both = (cycles) => (clock === "ps" ? timeText(cycles) : `${timeText(cycles * scale)} (${count(cycles)} ${clock})`);
-    const [, , , cycles, flight, waited] = timeline.kind(i);
+    const [, , , cycles, flight = 0, waited = 0] = timeline.kind(i);
     const [unit, unitClass] = timeline.unit(i);
     const facts = [["role", timeline.role(i)], ["unit", unit === unitClass ? unit : `${unit} (${unitClass})`],
       ["start", both(timeline.start[i] + shift)], ["takes", both(cycles)]];
@@ -135,6 +136,7 @@ Object.assign(Panel.prototype, {
     const call = this.track.call ? null : this.track.run.calls.find((one) => one.name === timeline.label(i));
     if (call) {
       if (call.nodes.length) facts.push(["nodes", call.nodes.join(", ")]);
+      if (call.finishes) facts.push(["finishes", call.finishes]);
       if (call.reason) facts.push(["why one call", call.reason]);
       facts.push(["", "double click to look inside"]);
     }

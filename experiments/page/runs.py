@@ -3,29 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, cast
 
 from experiments.gantt import duration_ps
 from experiments.page.spans import packed
 from experiments.text.quantity import time_text
 from experiments.trace import process_name
+from patterns.pipeline.calls import DEVICE
 from patterns.pipeline.lanes import shares
 
 if TYPE_CHECKING:
     from experiments.compare import Outcome
-    from patterns.pipeline.program import Program, Unit
+    from patterns.pipeline.program import Program, Unit, UnitClass
     from patterns.pipeline.timeline import Timeline
     from patterns.plan import Call
 
-# Stepped spans that a page holds: so few that it stays at some hundred KiB.
-SPANS = 40_000
+# Stepped spans that a page holds: so few that it stays at some hundred KiB and opens at once.
+SPANS = 150_000
+
+# What a whole machine does while it runs a call is of no class of units.
+CALL = "call"
 
 # A timeline, and the units that its spans are on.
 Drawn = tuple["Timeline", tuple["Unit", ...]]
 
 
 def runs_data(outcomes: Sequence[Outcome], most: int = SPANS) -> dict[str, Any]:
-    """runs: one a machine and mode. timelines: what their calls and schedules name by place, each once.
+    """runs: one a machine and mode. timelines: what their calls and schedules name by place, each once. words: names
+    that timelines refer to by place.
 
     At most `most` spans are kept in all; short timelines are whole, and the long ones share what is left evenly.
     """
@@ -35,10 +41,10 @@ def runs_data(outcomes: Sequence[Outcome], most: int = SPANS) -> dict[str, Any]:
     kept = shares([len(timeline.spans) for timeline, _ in programs], most)
     pairs = zip(programs.items(), kept, strict=True)
     places = {drawn: place for place, drawn in enumerate(programs)}
-    return {
-        "runs": [run_data(outcome, places) for outcome in outcomes],
-        "timelines": [packed(program, timeline, share) for ((timeline, _), program), share in pairs],
-    }
+    words: dict[str, int] = {}
+    timelines = [packed(as_drawn(program), timeline, share, words) for ((timeline, _), program), share in pairs]
+    runs = [run_data(outcome, places) for outcome in outcomes]
+    return {"runs": runs, "timelines": timelines, "words": list(words)}
 
 
 def timelines_of(outcomes: Sequence[Outcome]) -> list[tuple[Program, Timeline]]:
@@ -48,6 +54,14 @@ def timelines_of(outcomes: Sequence[Outcome]) -> list[tuple[Program, Timeline]]:
         pairs.append((execution.schedule_program, execution.schedule))
         pairs += [(call.program, execution.call_named[call.name].timeline) for call in execution.plan.calls]
     return pairs
+
+
+def as_drawn(program: Program) -> Program:
+    """A program whose unit of calls has a class of its own: at the call level it stands for a whole machine."""
+    units = tuple(
+        replace(unit, unit_class=cast("UnitClass", CALL)) if unit.name == DEVICE else unit for unit in program.units
+    )
+    return replace(program, units=units)
 
 
 def run_data(outcome: Outcome, places: Mapping[Drawn, int]) -> dict[str, Any]:
@@ -72,20 +86,23 @@ def run_data(outcome: Outcome, places: Mapping[Drawn, int]) -> dict[str, Any]:
 
 
 def call_data(outcome: Outcome, call: Call, places: Mapping[Drawn, int]) -> dict[str, Any]:
-    """One distinct call. times: launches in a run; iterations: executions of its block in one of them."""
+    """One distinct call. times: launches in a run; iterations: executions of its block in one of them. What it has not
+    is left out.
+    """
     run = outcome.execution.call_named[call.name]
+    told = {
+        "finishes": call.combines,
+        "iterations": call.iterations if call.iterations > 1 else None,
+        "schedule": call.schedule,
+        "reason": call.reason,
+        "schedule_reason": call.schedule_reason,
+    }
     return {
         "name": call.name,
         "block": call.block,
         "nodes": call.nodes,
-        "finishes": call.combines,
         "times": call.count,
-        "iterations": call.iterations,
         "time_ps": run.duration_ps,
-        "time": time_text(run.duration_ps),
-        "schedule": call.schedule,
-        "reason": call.reason,
-        "schedule_reason": call.schedule_reason,
-        "clock_hz": call.clock_hz,
         "timeline": places[run.timeline, call.program.units],
+        **{what: value for what, value in told.items() if value},
     }

@@ -29,11 +29,11 @@ class Search {
     this.at = -1;
     let times = 0;
     for (const panel of this.view.panels) {
-      const { timeline } = panel.track, { kinds, words, units, spans } = timeline.data;
+      const { timeline } = panel.track, { kinds } = timeline.data, { words, units } = timeline;
       const fits = ([role, label, unit]) => [words[role], words[label], units[unit][0]].some((text) => text.toLowerCase().includes(wanted));
       panel.matches = wanted ? new Set(kinds.flatMap((kind, n) => (fits(kind) ? [n] : []))) : null;
       if (!wanted) continue;
-      spans.forEach((kind, i) => {
+      timeline.kinds.forEach((kind, i) => {
         if (!panel.matches.has(kind)) return;
         this.found.push([panel, i]);
         times += timeline.place(i).times;

@@ -14,17 +14,32 @@ function firstAfter(values, limit, low, high) {
   return low;
 }
 
+// Numbers of which a piece that stood before is (-distance, length).
+function unfolded(numbers, count) {
+  const found = new Int32Array(count);
+  let at = 0;
+  for (let n = 0; n < numbers.length; n++) {
+    if (numbers[n] >= 0) { found[at++] = numbers[n]; continue; }
+    const distance = -numbers[n], length = numbers[++n];
+    for (let k = 0; k < length; k++, at++) found[at] = found[at - distance];
+  }
+  return found;
+}
+
 class Timeline {
-  constructor(data) {
+  constructor(data, words) {
     this.data = data;
-    const count = data.spans.length;
+    this.words = words;
+    this.units = data.units.map(([name, unitClass, lanes]) => [words[name], words[unitClass], lanes]);
+    const count = data.shown;
+    this.kinds = unfolded(data.spans, count);
     this.start = new Float64Array(count);
     this.end = new Float64Array(count);
     this.usable = new Float64Array(count);
     this.cause = new Int32Array(count);
     this.longest = 0;
     for (let i = 0; i < count; i++) {
-      const [, , , cycles, flight, , back, late] = data.kinds[data.spans[i]];
+      const [, , , cycles, flight = 0, , back = 0, late = 0] = data.kinds[this.kinds[i]];
       const cause = back ? i - back : -1;
       this.cause[i] = cause;
       this.start[i] = cause < 0 ? 0 : late ? this.usable[cause] : this.end[cause];
@@ -39,10 +54,10 @@ class Timeline {
     this.depth = depthOf(this.root);
   }
 
-  kind(i) { return this.data.kinds[this.data.spans[i]]; }
-  role(i) { return this.data.words[this.kind(i)[0]]; }
-  label(i) { return this.data.words[this.kind(i)[1]]; }
-  unit(i) { return this.data.units[this.kind(i)[2]]; }
+  kind(i) { return this.data.kinds[this.kinds[i]]; }
+  role(i) { return this.words[this.kind(i)[0]]; }
+  label(i) { return this.words[this.kind(i)[1]]; }
+  unit(i) { return this.units[this.kind(i)[2]]; }
 
   // A lane for each unit, in the order of the program. Where a unit serves several at once, one for each role on it,
   // and more where one role has several things there at a time: nothing in a lane overlaps.
@@ -51,7 +66,7 @@ class Timeline {
     this.laneOf = new Int32Array(this.start.length);
     for (let i = 0; i < this.start.length; i++) {
       const kind = this.kind(i);
-      const shared = this.data.units[kind[2]][2] > 1;
+      const shared = this.units[kind[2]][2] > 1;
       let row = 0, key, found;
       for (;; row++) {
         key = shared ? `${kind[2]} ${kind[0]} ${row}` : `${kind[2]}`;
@@ -59,8 +74,8 @@ class Timeline {
         if (!found || !shared || found.free <= this.start[i]) break;
       }
       if (!found) {
-        const [unit, unitClass] = this.data.units[kind[2]];
-        const role = shared ? `: ${this.data.words[kind[0]]}${row ? ` ${row + 1}` : ""}` : "";
+        const [unit, unitClass] = this.units[kind[2]];
+        const role = shared ? `: ${this.words[kind[0]]}${row ? ` ${row + 1}` : ""}` : "";
         found = { order: kind[2], name: unit + role, unitClass, members: [] };
         rows.set(key, found);
       }

@@ -18,6 +18,9 @@ class View {
     for (const button of root.querySelectorAll("button[data-key]")) {
       button.addEventListener("click", () => this.act(this.panels[0], ...KEYS[button.dataset.key]));
     }
+    for (const button of root.querySelectorAll("button[data-fit]")) {
+      button.addEventListener("click", () => this.look(0, this.panels[Number(button.dataset.fit)].track.total * 1.05));
+    }
     new ResizeObserver(() => this.redraw()).observe(root);
     this.reload();
   }
@@ -44,7 +47,7 @@ class View {
   }
 
   timeline(place) {
-    if (!this.timelines.has(place)) this.timelines.set(place, new Timeline(this.data.timelines[place]));
+    if (!this.timelines.has(place)) this.timelines.set(place, new Timeline(this.data.timelines[place], this.data.words));
     return this.timelines.get(place);
   }
 
@@ -54,7 +57,7 @@ class View {
       const { run, root } = panel, inside = this.level === "inside", calls = root.querySelector("select.call");
       panel.show(inside ? this.insideTrack(run, run.calls[panel.call]) : this.callsTrack(run));
       root.querySelector("label.call").hidden = !inside;
-      calls.replaceChildren(...run.calls.map((one, n) => option(n, `${one.name} (${one.time}${one.times > 1 ? ` \u00d7 ${count(one.times)}` : ""})`, n === panel.call)));
+      calls.replaceChildren(...run.calls.map((one, n) => option(n, `${one.name} (${timeText(one.time_ps)}${one.times > 1 ? ` \u00d7 ${count(one.times)}` : ""})`, n === panel.call)));
       root.querySelector(".summary").textContent = this.summary(panel);
     }
     this.total = Math.max(...this.panels.map((panel) => panel.track.total));
@@ -74,10 +77,11 @@ class View {
   }
 
   summary({ track: { timeline, run, call } }) {
-    const { data } = timeline, shown = timeline.start.length;
-    const of = call ? `${call.time} in one launch${call.nodes.length ? `: ${call.nodes.join(", ")}` : ""}` : `${run.time}, bound ${timeText(run.bound_ps)}`;
-    const left = data.hidden_from === null ? "" : `; of its ${count(data.in_all)} spans the page holds the first ${count(shown)} that differ`;
-    return `${of}; ${count(data.in_all)} spans${left}`;
+    const { data } = timeline, nodes = call ? call.nodes : [];
+    const some = nodes.slice(0, 5).join(", ") + (nodes.length > 5 ? ` and ${nodes.length - 5} more` : "");
+    const of = call ? `${timeText(call.time_ps)} in one launch${some && `: ${some}`}` : `${run.time}, lower bound ${timeText(run.bound_ps)}`;
+    const left = data.hidden_from === null ? "" : `, of which this page leaves out those after ${count(data.hidden_from)} ${call ? "cycles" : "ps"}`;
+    return `${of}; ${count(data.in_all)} ${data.in_all === 1 ? "span" : "spans"}${left}`;
   }
 
   whole() { this.look(0, this.total * 1.01); }
@@ -163,7 +167,7 @@ class View {
 function passesOf(run, timeline) {
   const ran = [];
   let folded = false;
-  const running = timeline.data.units.map(([name]) => name === "device" || name === "link");
+  const running = timeline.units.map(([name]) => name === "device" || name === "link");
   const out = { repeat: () => { folded = true; }, pass: () => {}, hidden: () => { folded = true; },
     span: (i, shift) => { if (running[timeline.kind(i)[2]]) ran.push([timeline.start[i] + shift, timeline.end[i] + shift]); } };
   timeline.walk(out, 0, timeline.data.total, Infinity);

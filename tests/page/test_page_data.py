@@ -16,7 +16,7 @@ from experiments.page.layout import Drawing, drawing_of
 from experiments.page.parts import pieces
 from experiments.page.render import data_markup
 from experiments.page.runs import runs_data
-from experiments.page.spans import packed
+from experiments.page.spans import LEAST, folded, packed
 from patterns.errors import Deadlock
 from patterns.library import workload
 from patterns.pipeline.program import Program
@@ -28,16 +28,29 @@ from tests.pipeline.random_programs import random_program
 EVERYTHING = 10**9
 
 
-def unpacked(data: dict[str, Any]) -> list[Span]:
+def unfolded(told: list[int]) -> list[int]:
+    """The numbers again, one by one."""
+    found: list[int] = []
+    rest = iter(told)
+    for number in rest:
+        if number >= 0:
+            found.append(number)
+            continue
+        for _ in range(next(rest)):
+            found.append(found[number])
+    return found
+
+
+def unpacked(data: dict[str, Any], words: list[str]) -> list[Span]:
     """The spans again, by what the docstring of packed() says of each number."""
     spans: list[Span] = []
-    for number, place in enumerate(data["spans"]):
-        role, label, unit, cycles, flight, waited, back, late = data["kinds"][place]
+    for number, place in enumerate(unfolded(data["spans"])):
+        role, label, unit, cycles, flight, waited, back, late = (*data["kinds"][place], 0, 0, 0, 0)[:8]
         cause = number - back if back else -1
         start = 0 if cause < 0 else spans[cause].usable if late else spans[cause].end
         end = start + cycles
-        words, (name, _, _) = data["words"], data["units"][unit]
-        spans.append(Span(words[role], words[label], name, start - waited, start, end, end + flight, cause))
+        name, _, _ = data["units"][unit]
+        spans.append(Span(words[role], words[label], words[name], start - waited, start, end, end + flight, cause))
     return spans
 
 
@@ -55,9 +68,11 @@ def test_spans_come_out_as_they_went_in(seed: int) -> None:
     if (found := simulated(seed)) is None:
         return
     program, timeline = found
-    data = json.loads(json.dumps(packed(program, timeline, EVERYTHING)))
+    words: dict[str, int] = {}
+    data = json.loads(json.dumps(packed(program, timeline, EVERYTHING, words)))
     named = [span._replace(label=span.label or span.unit) for span in timeline.spans]
-    assert unpacked(data) == named
+    assert unpacked(data, list(words)) == named
+    assert data["shown"] == len(named)
     assert [tuple(window) for window in data["windows"]] == [(w.start, w.end, w.extra) for w in timeline.windows]
     assert (data["total"], data["stepped"]) == (timeline.total_cycles, timeline.stepped_cycles)
     assert data["hidden_from"] is None
@@ -66,10 +81,17 @@ def test_spans_come_out_as_they_went_in(seed: int) -> None:
 def test_what_is_left_out_is_said() -> None:
     program = made.uneven()
     timeline = simulate(program)
-    data = packed(program, timeline, 100)
-    assert len(data["spans"]) == 100
+    data = packed(program, timeline, 100, {})
+    assert data["shown"] == 100
     assert data["hidden_from"] == timeline.spans[100].start
     assert data["in_all"] == made.SPANS
+
+
+@given(st.lists(st.integers(0, 2), max_size=200), st.integers(1, 40))
+def test_what_repeats_is_told_once_and_comes_out_again(numbers: list[int], times: int) -> None:
+    told = folded(numbers * times)
+    assert unfolded(told) == numbers * times
+    assert len(told) <= 2 * len(numbers) + 2 * LEAST
 
 
 def test_a_timeline_that_several_runs_have_is_kept_once() -> None:
@@ -78,7 +100,7 @@ def test_a_timeline_that_several_runs_have_is_kept_once() -> None:
     first, second, _ = data["runs"]
     assert first["calls"][0]["timeline"] == second["calls"][0]["timeline"]
     assert len(data["timelines"]) == 7  # three schedules, the layer, the head, and the two that are long
-    assert sum(len(one["spans"]) for one in runs_data(comparison.outcomes, 1_000)["timelines"]) <= 1_000
+    assert sum(one["shown"] for one in runs_data(comparison.outcomes, 1_000)["timelines"]) <= 1_000
 
 
 def test_no_name_ends_the_data() -> None:

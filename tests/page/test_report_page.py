@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 COMPARISON = made.comparison()
 READY = "document.documentElement.dataset.ready === 'yes'"
 # Every span that a page unrolls, lane by lane, as texts and cycles.
-UNROLLED = """(data) => {
-  const timeline = new Timeline(data), found = [];
+UNROLLED = """([data, words]) => {
+  const timeline = new Timeline(data, words), found = [];
   timeline.walk({ span: (i, shift) => found.push([timeline.role(i), timeline.label(i), timeline.unit(i)[0],
       timeline.start[i] + shift, timeline.end[i] + shift, timeline.laneOf[i]]),
     repeat: () => found.push("folded"), pass: () => {}, hidden: () => found.push("hidden") }, 0, data.total, Infinity);
@@ -243,7 +243,8 @@ def test_the_page_unrolls_a_run_as_it_was(page: Page) -> None:
             timeline = simulate(program)
         except Deadlock:
             continue
-        found = page.evaluate(UNROLLED, json.loads(json.dumps(packed(program, timeline, 10**9))))
+        words: dict[str, int] = {}
+        found = page.evaluate(UNROLLED, json.loads(json.dumps((packed(program, timeline, 10**9, words), list(words)))))
         wanted = [[s.role, s.label or s.unit, s.unit, s.start, s.end] for s in real_spans(timeline)]
         assert [one[:5] for one in found] == wanted
         checked += 1
