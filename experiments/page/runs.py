@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
-from experiments.gantt import duration_ps
+from experiments.charting.examples import duration_ps
 from experiments.page.spans import packed
 from experiments.text.quantity import time_text
 from experiments.trace import process_name
