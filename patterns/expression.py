@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 from patterns.arithmetic import FUNCTIONS, OPERATORS
 from patterns.errors import UserError, did_you_mean
@@ -65,6 +66,7 @@ class Expression:
     names: tuple[tuple[str, int], ...]
 
 
+@lru_cache(maxsize=4096)
 def parse(text: str) -> Expression:
     """The expression in a text. Raises ExpressionError."""
     if len(text) > LONGEST_TEXT:

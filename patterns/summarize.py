@@ -10,6 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from itertools import accumulate, pairwise
 from typing import get_args
 
@@ -84,6 +85,7 @@ def summarize(execution: Execution) -> Report:
     )
 
 
+@lru_cache(maxsize=64)
 def compulsory_work(graph: Graph, off_chip: Resource = "hbm_bytes") -> Amounts:
     """What a run of the graph must do on any machine: work that is needed, and every byte that must cross once.
 
@@ -227,9 +229,17 @@ def check_rates(execution: Execution, bound: str, bound_ps: int) -> None:
     if time_ps < bound_ps:
         raise BrokenInvariant(f"{plan.machine}: {time_ps} ps is below the bound of {bound_ps} ps by {bound}")
     for call, run in zip(plan.calls, execution.calls, strict=True):
-        for resource, needed in picoseconds(call.work, plan.rates.peak_by_resource).items():
-            if run.duration_ps < int(needed):
+        for resource, amount in call.work:
+            if run.duration_ps < _whole_ps(amount, plan.rates.peak_by_resource.get(resource)):
                 raise BrokenInvariant(f"{plan.machine}: call {call.name} exceeds the peak rate of {resource}")
+
+
+def _whole_ps(amount: int, rate: float | None) -> int:
+    """The whole picoseconds of an amount at a rate, exactly; 0 of what has none."""
+    if rate is None:
+        return 0
+    numerator, denominator = rate.as_integer_ratio()
+    return amount * PICOSECONDS * denominator // numerator
 
 
 def counted_by_block(plan: Plan) -> tuple[CallCount, ...]:
