@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from experiments.displays import tell_ipython
 from patterns.errors import UserError
 from patterns.run import run_plan
 from patterns.summarize import summarize
@@ -112,3 +113,6 @@ def run(study: str) -> Result:
 def _pairs(values: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
     """A mapping as pairs of texts."""
     return tuple((name, str(value)) for name, value in values.items())
+
+
+tell_ipython()

@@ -13,6 +13,9 @@ from patterns.run import run_plan
 from patterns.summarize import summarize
 
 if TYPE_CHECKING:
+    import pandas
+    import xarray
+
     from experiments.request import Request
     from experiments.validation.plan_bands import PartBand
     from patterns.graph import Graph
@@ -45,6 +48,29 @@ class Comparison:
     def reports(self) -> tuple[Report, ...]:
         """The reports, in order."""
         return tuple(outcome.report for outcome in self.outcomes)
+
+    def to_records(self) -> list[dict[str, object]]:
+        """A record a machine and mode, as `compare --csv` prints them; units are in the names."""
+        from experiments.export import report_rows
+
+        return report_rows(self.outcomes)
+
+    def to_dataframe(self) -> pandas.DataFrame:
+        """A row a machine and mode. Raises UserError without the extra `analysis`."""
+        from experiments.frames import to_dataframe
+
+        return to_dataframe(self.to_records())
+
+    def to_xarray(self) -> xarray.Dataset:
+        """Arrays over machine and mode. Raises UserError without the extra `analysis`."""
+        from experiments.frames import to_xarray
+
+        return to_xarray(self.to_records(), ("machine", "mode"))
+
+    def _repr_html_(self) -> str:
+        from experiments.displays import comparison_html
+
+        return comparison_html(self)
 
 
 def compare(request: Request) -> Comparison:

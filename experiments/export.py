@@ -89,31 +89,36 @@ def complete(values: Iterable[tuple[str, int]], names: Sequence[str], divisor: i
 
 def reports_csv(outcomes: Sequence[Outcome]) -> str:
     """All reports as CSV, one a row; units are in the column names."""
-    rows: list[dict[str, object]] = []
-    for outcome in outcomes:
-        report, band = outcome.report, combined(outcome.bands)
-        bytes_by_level = complete(report.bytes, LEVELS, 1)
-        overlap = complete(report.overlap_ps, OVERLAP_PARTS, PICOSECONDS)
-        waterfall = complete(report.waterfall_ps, WATERFALL_PARTS, PICOSECONDS)
-        rows.append(
-            {
-                "machine": report.machine,
-                "mode": report.mode,
-                "members": report.members,
-                "calls": report.calls,
-                "calls_per_layer": report.calls_per_layer,
-                "time_s": report.time_s,
-                "bound_s": report.bound_s,
-                "bound": report.bound,
-                **{f"{level}_bytes": n for level, n in bytes_by_level.items()},
-                **{f"overlap_{part}_s": s for part, s in overlap.items()},
-                **{f"waterfall_{part}_s": s for part, s in waterfall.items()},
-                **energy_columns(report.energy),
-                "error_band_low_percent": band[0] if band else "",
-                "error_band_high_percent": band[1] if band else "",
-            }
-        )
-    return records_csv(rows)
+    return records_csv(report_rows(outcomes))
+
+
+def report_rows(outcomes: Sequence[Outcome]) -> list[dict[str, object]]:
+    """All reports as flat records with the same keys, None where a report has nothing."""
+    return [report_row(outcome) for outcome in outcomes]
+
+
+def report_row(outcome: Outcome) -> dict[str, object]:
+    """One report as a flat record; units are in the names."""
+    report, band = outcome.report, combined(outcome.bands)
+    bytes_by_level = complete(report.bytes, LEVELS, 1)
+    overlap = complete(report.overlap_ps, OVERLAP_PARTS, PICOSECONDS)
+    waterfall = complete(report.waterfall_ps, WATERFALL_PARTS, PICOSECONDS)
+    return {
+        "machine": report.machine,
+        "mode": report.mode,
+        "members": report.members,
+        "calls": report.calls,
+        "calls_per_layer": report.calls_per_layer,
+        "time_s": report.time_s,
+        "bound_s": report.bound_s,
+        "bound": report.bound,
+        **{f"{level}_bytes": n for level, n in bytes_by_level.items()},
+        **{f"overlap_{part}_s": s for part, s in overlap.items()},
+        **{f"waterfall_{part}_s": s for part, s in waterfall.items()},
+        **energy_columns(report.energy),
+        "error_band_low_percent": band[0] if band else None,
+        "error_band_high_percent": band[1] if band else None,
+    }
 
 
 def records_csv(rows: Sequence[dict[str, object]]) -> str:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from experiments.request import Request
@@ -37,7 +38,18 @@ class Result:
     """A study that was run: its sentence, and its files by name."""
 
     finding: str
-    files: tuple[tuple[str, bytes], ...]
+    files: tuple[tuple[str, bytes], ...] = field(repr=False)
+
+    def save(self, folder: str | Path) -> tuple[Path, ...]:
+        """Write every file into a folder, which is made if need be. Returns the paths. Raises UserError."""
+        from experiments.output import write_folder
+
+        return write_folder(Path(folder), dict(self.files))
+
+    def _repr_html_(self) -> str:
+        from experiments.displays import result_html
+
+        return result_html(self)
 
 
 def study_names() -> tuple[str, ...]:

@@ -51,3 +51,28 @@ def test_a_mistake_has_the_message_of_the_command_line(call: object, what: str) 
     assert callable(call)
     with pytest.raises(UnknownName, match=what):
         call()
+
+
+def test_a_comparison_is_a_data_frame_and_labelled_arrays(comparison: Comparison) -> None:
+    frame = comparison.to_dataframe()
+    assert list(frame["mode"]) == [report.mode for report in comparison.reports]
+    assert frame.attrs["units"]["time_s"] == "s"
+    arrays = comparison.to_xarray()
+    library = next(report for report in comparison.reports if report.mode == "library")
+    assert float(arrays.time_s.sel(machine="h100_sxm", mode="library")) == library.time_s
+
+
+def test_values_show_themselves_in_a_notebook(comparison: Comparison) -> None:
+    from IPython.testing.globalipapp import start_ipython
+
+    shell = start_ipython()
+    api.tell_ipython()
+    graph = api.load("softmax")
+    plan = api.lower(graph, "h100_sxm", "pattern")
+    execution = api.simulate(plan)
+    values = {"e": graph, "softmax.e": plan, "launches": execution, "calls": api.summarize(execution)}
+    for word, value in values.items():
+        data, _ = shell.display_formatter.format(value)
+        assert word in data.get("image/svg+xml", "") + data.get("text/html", "")
+    assert "269" not in comparison._repr_html_()
+    assert "library" in comparison._repr_html_()
