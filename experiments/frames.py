@@ -35,7 +35,8 @@ def to_dataframe(records: Records, keys: Sequence[str] = ()) -> pandas.DataFrame
     """
     pandas_module = needed("pandas", "analysis")
     frame = pandas_module.DataFrame.from_records([dict(record) for record in records])
-    frame = frame.convert_dtypes(convert_floating=False, convert_string=False)
+    whole = [name for name in frame.columns if _is_whole([record.get(name) for record in records])]
+    frame = frame.astype(dict.fromkeys(whole, "Int64"))
     frame.attrs["units"] = {name: unit for name in frame.columns if (unit := unit_of(name))}
     return cast("pandas.DataFrame", frame.set_index(list(keys)) if keys else frame)
 
@@ -69,6 +70,11 @@ def to_parquet(records: Records) -> bytes:
     content = io.BytesIO()
     parquet.write_table(pyarrow.table(columns), content, compression="zstd")
     return content.getvalue()
+
+
+def _is_whole(values: list[Any]) -> bool:
+    """Whether a column has whole numbers, and else nothing."""
+    return {type(value) for value in values} - {type(None)} == {int}
 
 
 def _alike(values: list[Any]) -> list[Any]:
