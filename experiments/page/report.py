@@ -74,7 +74,7 @@ def report_page(comparison: Comparison) -> str:
         name=name,
         machines=machines,
         question=question(comparison, machines),
-        headline=headline_note(comparison).removeprefix("* "),
+        headline=headline_note(comparison).replace("* headline", "Headline", 1),
         warnings=warnings_of(comparison),
         sections=sections(comparison),
         calls=parts_markup([*shared_lines(request), calls_table(comparison)]),

@@ -232,6 +232,11 @@ def test_dark_light_phone_and_table(page: Page) -> None:
     assert rows[0].split("\t")[:3] == [made.HOSTILE, "device", "device"]
     page.set_viewport_size({"width": 390, "height": 800})
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.emulate_media(media="print")
+    fits = "(canvas) => canvas.getBoundingClientRect().width <= canvas.parentElement.getBoundingClientRect().width"
+    assert page.locator(".lanes canvas").first.evaluate(fits)
+    assert not page.locator("button.theme").is_visible()
+    page.emulate_media(media="screen")
     page.set_viewport_size({"width": 1200, "height": 900})
 
 
