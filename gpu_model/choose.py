@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import lru_cache
 
 from gpu_model.able_schedules import able_schedules, loader_of
 from gpu_model.asked import Asked, Chosen
@@ -174,14 +175,20 @@ def _choices(
 ) -> Iterator[Choice]:
     """Slot counts to try; what the user fixed is not varied, and may not fit."""
     fixed = asked.fixed
-    loader = loader_of(fixed, name, machine)
+    loader, dma_warps = _loading(fixed, name, machine)
     most = min(most_slots(work, machine), work.tiles * work.steps)
     # A tile of one step overlaps with others only, so one slot will do where no more fit.
     counts = (1,) if most == work.steps == 1 else schedule.slot_counts(most) or (1,)
     warpgroups = fixed.warpgroups or schedule.WARPGROUPS[0]
-    dma_warps = fixed_of(name, "dma_warps", fixed.dma_warps, dma_warp_counts(schedule))
     rest = (loader, warpgroups, cluster, dma_warps, fixed.splits or 0, asked.layout)
     return (Choice(slots, *rest) for slots in ((fixed.slots,) if fixed.slots else counts))
+
+
+@lru_cache(maxsize=256)
+def _loading(fixed: Options, name: str, machine: Machine) -> tuple[str, int]:
+    """The loader of a schedule, and its warps that only load."""
+    dma_warps = fixed_of(name, "dma_warps", fixed.dma_warps, dma_warp_counts(schedule_named(name)))
+    return loader_of(fixed, name, machine), dma_warps
 
 
 def _least_warpgroups(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import replace
+from functools import lru_cache
 
 from gpu_model.machine import Machine
 from gpu_model.renamed import Names, renamed
@@ -101,6 +102,12 @@ def meet_cluster(barrier: str, size: int, machine: Machine) -> tuple[Op, ...]:
 def remotely(effects: tuple[Effect, ...], machine: Machine) -> Start:
     """Arrivals at barriers of other CTAs, which are seen there later; nobody here waits for it."""
     return Start("sync", 0, machine.remote_arrive_cycles, effects, label="remote arrive")
+
+
+@lru_cache(maxsize=256)
+def reached(machine: Machine, size: int) -> Machine:
+    """The machine with the SMs that clusters of `size` CTAs reach. Raises as cluster_ctas does."""
+    return replace(machine, sm_count=cluster_ctas(machine, size))
 
 
 def cluster_ctas(machine: Machine, size: int) -> int:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from gpu_model.asked import Asked
 from gpu_model.assign import work_of
 from gpu_model.attention.work import in_grid_order, work_of_online
-from gpu_model.cluster import cluster_ctas, in_cluster
+from gpu_model.cluster import in_cluster, reached
 from gpu_model.cuts import Priced, row_bytes
 from gpu_model.machine import Machine
 from gpu_model.schedule import by_tasks, longest_first, schedule_named, splits_shared
@@ -21,7 +21,7 @@ from patterns.units import exact
 def work_alone(asked: Asked, cuts: tuple[Priced, ...], total: Moved, machine: Machine) -> Work:
     """Of a CTA that shares nothing with others but the rows of its tile."""
     cluster = max(priced.cut.cluster for priced in cuts)
-    machine = replace(machine, sm_count=cluster_ctas(machine, cluster)) if cluster > 1 else machine
+    machine = reached(machine, cluster) if cluster > 1 else machine
     if asked.online:
         work = work_of_online(asked.what, cuts[0], total, machine)
     else:
@@ -59,5 +59,4 @@ def _laid_in_smem(work: Work, cuts: tuple[Priced, ...], asked: Asked) -> Work:
 
 def _clustered(asked: Asked, cuts: tuple[Priced, ...], total: Moved, machine: Machine, size: int, split: bool) -> Work:
     """The work of the busiest SM where CTAs come in clusters: on as many SMs as clusters reach, operands shared."""
-    reached = replace(machine, sm_count=cluster_ctas(machine, size))
-    return in_cluster(work_of(asked.what, cuts, total, reached, asked.members), size, split)
+    return in_cluster(work_of(asked.what, cuts, total, reached(machine, size), asked.members), size, split)

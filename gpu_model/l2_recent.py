@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from gpu_model.legal import Group
 from gpu_model.machine import Machine
@@ -38,7 +38,7 @@ def recent(graph: Graph, block: Block, groups: Sequence[Group], machine: Machine
         since |= {into: since[result] for into, result in block.carried if result in since}
 
 
-def _moved(graph: Graph, group: Group) -> tuple[dict[str, int], int]:
+def _moved(graph: Graph, group: Group) -> tuple[Mapping[str, int], int]:
     """Bytes of what a kernel reads, by tensor, and all that it writes."""
     spaces = spaces_of(graph, group.nodes, group.inside, group.online)
     return whole_reads(spaces), whole_writes(spaces)

@@ -9,6 +9,7 @@ weights are beside bf16 activations. What is converted costs a vector op each. T
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 from gpu_model.machine import Machine
 from gpu_model.plausible import FEATURES
@@ -21,8 +22,13 @@ from patterns.kind import has
 INSTEAD = "fp16"
 
 
-def converted(graph: Graph, machine: Machine) -> Iterator[str]:
+@lru_cache(maxsize=256)
+def converted(graph: Graph, machine: Machine) -> tuple[str, ...]:
     """A warning for each type of a graph's products that the machine lacks, and for each that it is converted from."""
+    return tuple(_converted(graph, machine))
+
+
+def _converted(graph: Graph, machine: Machine) -> Iterator[str]:
     products = [(node, product_of(graph, node).dtype) for _, node in graph.nodes() if has(node, "contracts")]
     for dtype in sorted({dtype for _, dtype in products} & set(FEATURES) - set(machine.features)):
         yield f"{machine.name} does not multiply {dtype}: its products are priced at the rate of {INSTEAD}"

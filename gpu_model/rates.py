@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from gpu_model.kernel_machine import least_clock_hz
 from gpu_model.machine import Machine
 from gpu_model.product import product_of
@@ -12,6 +14,7 @@ from patterns.plan import Rates, Resource
 from patterns.units import per_second
 
 
+@lru_cache(maxsize=256)
 def rates(graph: Graph, machine: Machine) -> Rates:
     """Rates for a graph: of matrix work that of the fastest type it multiplies, so that no call exceeds a peak.
 

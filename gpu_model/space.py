@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from gpu_model.access import Access, Sizes
 from gpu_model.product import Product, product_of
@@ -117,7 +117,11 @@ class Space:
 
     def dims_of(self, node: Node) -> tuple[str, ...]:
         """Every dim of a node; of one that is only another address those by which it is read."""
-        return dims_beside(self.graph, node, self.chains)
+        return self._dims.get(node) or dims_beside(self.graph, node, self.chains)
+
+    @cached_property
+    def _dims(self) -> Mapping[Node, tuple[str, ...]]:
+        return {node: dims_beside(self.graph, node, self.chains) for node in self.nodes}
 
     @cached_property
     def whole_points(self) -> int:
@@ -199,7 +203,8 @@ def cut(dims: Sequence[str], sizes: Sizes, target: int) -> tuple[Tile, ...]:
     return tuple(reversed(loops))
 
 
-def whole_reads(spaces: Iterable[Space]) -> dict[str, int]:
+@lru_cache(maxsize=4096)
+def whole_reads(spaces: tuple[Space, ...]) -> Mapping[str, int]:
     """Bytes of every tensor that is read from outside, once: of rows and slices those that are taken, at most all."""
     taken: dict[str, dict[tuple[str, ...], Access]] = {}
     whole: dict[str, int] = {}
@@ -219,6 +224,7 @@ def _together(left: Access, right: Access) -> Access:
     return replace(left, times=left.times + right.times)
 
 
-def whole_writes(spaces: Iterable[Space]) -> int:
+@lru_cache(maxsize=4096)
+def whole_writes(spaces: tuple[Space, ...]) -> int:
     """Bytes that are written."""
     return sum(access.once_bytes(space.sizes) for space in spaces for access in space.writes)

@@ -43,7 +43,7 @@ def moved(cuts: Sequence[Cut], once: Mapping[str, int], machine: Machine) -> Mov
 def _hbm_writes(cuts: Sequence[Cut], stored: int, machine: Machine) -> int:
     """Bytes that go to the HBM: results, and the parts of some unless they stay in the L2 until they are combined."""
     if all(cut.parts == 1 or cut.meets for cut in cuts):
-        return whole_writes([cut.space for cut in cuts])
+        return whole_writes(tuple(cut.space for cut in cuts))
     return 0 if all(parts_stay(cut, machine) for cut in cuts) else stored
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from patterns.axes import points, union
 from patterns.dtypes import bytes_of
@@ -251,6 +252,7 @@ def compulsory_by_storage(graph: Graph) -> tuple[Mapping[str, int], Mapping[str,
     return given, left
 
 
+@lru_cache(maxsize=64)
 def compulsory(graph: Graph) -> Compulsory:
     """Bytes that one run must move: inputs, weights and states read once, results and rows of states written once."""
     reads, writes = compulsory_by_storage(graph)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from patterns.axes import points, without
 from patterns.count import node_demand, node_dims, total_demand
@@ -73,6 +74,7 @@ def masks(graph: Graph, nodes: Sequence[Node]) -> Iterator[Mask]:
             yield Mask(node.name, row, columns[0], graph.sizes[row], graph.sizes[columns[0]], window)
 
 
+@lru_cache(maxsize=64)
 def needed_demand(graph: Graph) -> Demand:
     """Work of one run that cannot be avoided, at most the graph's demand."""
     found = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 
 from patterns.count import exchanged_bytes, parameter_bytes, state_capacity_bytes, tensor_bytes
 from patterns.graph import Graph, Node
@@ -10,6 +11,7 @@ from patterns.kind import worst_extents
 from patterns.plan import Call
 
 
+@lru_cache(maxsize=64)
 def held_bytes(graph: Graph) -> int:
     """Bytes that a run holds from its beginning to its end: weights, states, inputs, and results at their worst."""
     worst = _worst(graph)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from functools import lru_cache
 from math import ceil
 
 from gpu_model.attention.pace import busiest_cycles
@@ -110,8 +111,15 @@ def program(work: Work, choice: Choice, machine: Machine) -> Program:
 
 def _blocks(work: Work, choice: Choice, machine: Machine) -> tuple[Block, ...]:
     """The step of each half, exponentials evened out between special and vector units; rescaling is another's."""
-    blocks = (block_of(work.step, work.row_blocks, half, choice.warpgroups) for half in range(choice.warpgroups))
-    rescaling = _sums_cycles(work, choice)
+    return _evened_blocks(work.step, work.row_blocks, choice.warpgroups, _sums_cycles(work, choice), machine)
+
+
+@lru_cache(maxsize=1024)
+def _evened_blocks(
+    step: tuple[Use, ...], row_blocks: int, parts: int, rescaling: int, machine: Machine
+) -> tuple[Block, ...]:
+    """Memo of `_blocks`: all numbers of slots and steps have few different ones."""
+    blocks = (block_of(step, row_blocks, half, parts) for half in range(parts))
     return tuple(replace(block, softmax=_evened(block.softmax, rescaling, machine)) for block in blocks)
 
 

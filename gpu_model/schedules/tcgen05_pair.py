@@ -7,6 +7,7 @@ slot is smaller, so more of them fit, and the common operand is read from the L2
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 
 from gpu_model.cluster import meet_cluster, on_cta
 from gpu_model.machine import Machine
@@ -62,6 +63,7 @@ def program(work: Work, choice: Choice, machine: Machine) -> Program:
     return assemble(work.name, machine, tuple(channels), (*roles, Role("mma", issues)), barriers)
 
 
+@lru_cache(maxsize=64)
 def _committing(machine: Machine) -> Machine:
     """The machine as its pairs commit: one arrival more, at the other CTA."""
     return replace(machine, mma_wait_cycles=machine.mma_wait_cycles + machine.remote_arrive_cycles)
