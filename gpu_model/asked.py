@@ -16,10 +16,11 @@ from gpu_model.traffic import Moved
 from gpu_model.work import Choice, Work
 from patterns.errors import DoesNotFit
 from patterns.kind import has
-from patterns.pipeline.hashed import hashed_once
+from patterns.pipeline.hashed import hashed_once, made_directly
 
 
 @hashed_once
+@made_directly
 @dataclass(frozen=True)
 class Chosen:
     """A kernel as it will run: its tiles, its schedule, and what it is predicted to take.

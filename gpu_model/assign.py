@@ -21,9 +21,11 @@ from gpu_model.price import (
 from gpu_model.traffic import Moved
 from gpu_model.work import Grid, Use, Wave, Work
 from patterns.kind import has
+from patterns.pipeline.hashed import made_directly
 from patterns.units import cycles_of_ps
 
 
+@made_directly
 @dataclass(frozen=True)
 class Transfers:
     """What one step loads and one tile stores."""
@@ -85,6 +87,7 @@ def _latency_cycles(cuts: Sequence[Priced], total: Moved, machine: Machine, *, s
     return arrival_cycles(machine, total.hbm_read) * lookups + on_links
 
 
+@made_directly
 @dataclass(frozen=True)
 class Sharing:
     """SMs that share the network, and GPUs that sum over it."""

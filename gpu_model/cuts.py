@@ -19,6 +19,7 @@ from patterns.carried import ways
 from patterns.dtypes import bytes_of
 from patterns.graph import Node
 from patterns.kind import packs
+from patterns.pipeline.hashed import made_directly
 from patterns.plan import Tile
 
 PARTIAL_BYTES = 4
@@ -26,6 +27,7 @@ PARTIAL_BYTES = 4
 ONLINE_VALUES = 2
 
 
+@made_directly
 @dataclass(frozen=True)
 class Cut:
     """A space in tiles: `loops` over free dims, `steps` over stepped ones inside; `parts` share a tile's steps.
@@ -166,6 +168,7 @@ class Cut:
         return self.footprint.in_step(node)
 
 
+@made_directly
 @dataclass(frozen=True)
 class Amounts:
     """What tiles ask of the units: matrix cycles and FLOPs as issued, ops, payload bytes.
@@ -206,6 +209,7 @@ class Amounts:
         )
 
 
+@made_directly
 @dataclass(frozen=True)
 class Priced:
     """A cut with what one step and one end of a tile ask: several amounts where matrix and other work alternate."""

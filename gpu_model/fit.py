@@ -3,6 +3,8 @@ many do."""
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from gpu_model.loader import is_staged
 from gpu_model.machine import Machine
 from gpu_model.occupancy.limits import (
@@ -92,18 +94,26 @@ def misfit(what: str, demand: CtaDemand, work: Work, choice: Choice, machine: Ma
     columns = allocated_tmem(demand.tmem_columns)
     if columns > machine.tmem_columns:
         return DoesNotFit(what, "columns of tensor memory", columns, machine.tmem_columns, "use a smaller tile")
-    return _registers_misfit(what, demand, choice, machine)
+    found = _role_short_of_registers(demand.roles, demand.setmaxnreg, machine)
+    if found is None:
+        return None
+    role, most = found
+    groups = number_of(choice.warpgroups, "warpgroup")
+    help_text = f"spread the tile over more than {groups}, or use a smaller one"
+    return DoesNotFit(f"the {role.role} of {what}", "registers per thread", role.registers, most, help_text)
 
 
-def _registers_misfit(what: str, demand: CtaDemand, choice: Choice, machine: Machine) -> DoesNotFit | None:
-    """The last role is the one that has the accumulators: it is told of first."""
-    for role in reversed(demand.roles):
-        most = most_for_role(role, demand, machine)
-        if role.registers > most:
-            groups = number_of(choice.warpgroups, "warpgroup")
-            help_text = f"spread the tile over more than {groups}, or use a smaller one"
-            return DoesNotFit(f"the {role.role} of {what}", "registers per thread", role.registers, most, help_text)
-    return None
+@lru_cache(maxsize=4096)
+def _role_short_of_registers(
+    roles: tuple[RoleDemand, ...], setmaxnreg: bool, machine: Machine
+) -> tuple[RoleDemand, int] | None:
+    """A role that needs more registers than its threads can have, and these; None if all have enough.
+
+    The last role is the one that has the accumulators: it is told of first.
+    """
+    demand = CtaDemand(roles, 0, setmaxnreg)
+    short = ((role, most_for_role(role, demand, machine)) for role in reversed(demand.roles))
+    return next(((role, most) for role, most in short if role.registers > most), None)
 
 
 def most_for_role(role: RoleDemand, demand: CtaDemand, machine: Machine) -> int:

@@ -11,10 +11,12 @@ from gpu_model.loader import loader_named
 from gpu_model.machine import Machine
 from gpu_model.work import Path
 from patterns.dtypes import bytes_of, elements_in
+from patterns.pipeline.hashed import made_directly
 
 KIB = 1024
 
 
+@made_directly
 @dataclass(frozen=True)
 class Mma:
     """A matrix product as the tensor core runs it: cycles of one SM, and FLOPs with the padding to its shape.
@@ -107,6 +109,7 @@ def transpose_cycles(machine: Machine, num_bytes: int) -> int:
     return -(-num_bytes * machine.transpose_cycles_per_kib // KIB)
 
 
+@made_directly
 @dataclass(frozen=True)
 class Transfer:
     """What one SM moves at once: `num_bytes / count` over its port and through the L2.

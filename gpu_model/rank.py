@@ -19,6 +19,7 @@ from gpu_model.space import Space
 from gpu_model.tile import Targets
 from patterns.axes import points, without
 from patterns.dtypes import bytes_of, dtype_bits, elements_in
+from patterns.pipeline.hashed import made_directly
 
 MOST_PRICED = 5
 MOST_WAVES = 4
@@ -26,6 +27,7 @@ MOST_WAVES = 4
 SPLITS = (2, 3, 4, 6, 8, 12, 16, 24, 32)
 
 
+@made_directly
 @dataclass(frozen=True)
 class _Shape:
     """A space of matrix products in numbers."""
@@ -43,6 +45,7 @@ class _Shape:
         return self.batch * self.rows * self.columns
 
 
+@made_directly
 @dataclass(frozen=True)
 class _Tile:
     """One aim for one shape: how many tiles that are, and what each asks of its SM."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import product as every
 
 from gpu_model.asked import Asked
@@ -13,6 +14,7 @@ from gpu_model.machine import Machine
 from gpu_model.smallest import row_clusters
 from gpu_model.space import Space, cut, steps_of
 from patterns.dtypes import elements_in
+from patterns.pipeline.hashed import made_directly
 from patterns.plan import Tile
 
 # Extents that are tried beside the machine's for matrix tiles: of an online kernel rows, in those of as many
@@ -26,6 +28,7 @@ FEW_POINTS = (1, 8, 32)
 IN_ORDER = (1, 8, 32, 128, 1024, 8192)
 
 
+@made_directly
 @dataclass(frozen=True)
 class Targets:
     """Points of a tile that are aimed at: rows, columns and inner of a product, or of all dims together (where
@@ -93,22 +96,39 @@ def _cut(space: Space, targets: Targets, machine: Machine, by_rows: bool) -> Cut
             _parts(space, steps, targets),
             spread=Tile(row, -(-space.sizes[row] // targets.cluster)) if targets.cluster > 1 else None,
         )
+    first, sides = space.products[0], _sides(space)
+    inner = targets.inner or max(1, elements_in(machine.tile_k_bytes, first.dtype))
+    inner = inner // space.whole_of(first.inner) if space.promoting else inner
+    loops = (
+        *(Tile(dim, 1) for dim in sides.others if space.sizes[dim] > 1),
+        *cut(sides.rows, space.sizes, targets.rows // sides.high),
+        *(cut(sides.columns, space.sizes, targets.columns // sides.wide) if targets.columns else ()),
+    )
+    steps = cut(space.stepped, space.sizes, inner)
+    return Cut(space, loops, steps, _parts(space, steps, targets))
+
+
+@dataclass(frozen=True)
+class _Sides:
+    """Free dims of a space of products by what they are of the products' tiles; points of rows and columns that every
+    tile has."""
+
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    others: tuple[str, ...]
+    high: int
+    wide: int
+
+
+@lru_cache(maxsize=2048)
+def _sides(space: Space) -> _Sides:
     first, last = space.products[0], space.products[-1]
     # Of an online kernel, whichever side of the first product is not reduced later is its rows.
     sides = first.rows if space.matrix else (*first.rows, *first.columns)
     rows = tuple(dim for dim in space.free if dim in space.with_leaders(sides))
     columns = tuple(dim for dim in space.free if dim in space.with_leaders(last.columns) and dim not in rows)
     others = tuple(dim for dim in space.free if dim not in rows and dim not in columns)
-    inner = targets.inner or max(1, elements_in(machine.tile_k_bytes, first.dtype))
-    inner = inner // space.whole_of(first.inner) if space.promoting else inner
-    high, wide = (space.whole_of(dims) for dims in (sides, last.columns))
-    loops = (
-        *(Tile(dim, 1) for dim in others if space.sizes[dim] > 1),
-        *cut(rows, space.sizes, targets.rows // high),
-        *(cut(columns, space.sizes, targets.columns // wide) if targets.columns else ()),
-    )
-    steps = cut(space.stepped, space.sizes, inner)
-    return Cut(space, loops, steps, _parts(space, steps, targets))
+    return _Sides(rows, columns, others, space.whole_of(sides), space.whole_of(last.columns))
 
 
 def _parts(space: Space, steps: tuple[Tile, ...], targets: Targets) -> int:

@@ -19,9 +19,11 @@ from gpu_model.machine import Machine
 from gpu_model.product import Product
 from gpu_model.space import steps_of, whole_writes
 from patterns.axes import points
+from patterns.pipeline.hashed import made_directly
 from patterns.plan import Tile
 
 
+@made_directly
 @dataclass(frozen=True)
 class Moved:
     """Bytes of one launch on the whole GPU. loaded, stored: through the SMs' ports."""

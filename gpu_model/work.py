@@ -7,9 +7,11 @@ from fractions import Fraction
 from functools import cached_property
 from math import ceil
 
+from patterns.pipeline.hashed import made_directly
 from patterns.pipeline.script import Counts, Run
 
 
+@made_directly
 @dataclass(frozen=True)
 class Use:
     """Hold `unit` for `cycles`. A text time line shows the label's first letter."""
@@ -33,6 +35,7 @@ class Use:
         return replace(self, cycles=ceil(self.cycles / share))
 
 
+@made_directly
 @dataclass(frozen=True)
 class Path:
     """What a load takes on each level that it passes: the SM's port, the SM's share of the L2 and of the HBM."""
@@ -47,6 +50,7 @@ class Path:
         return max(self.port_cycles, self.l2_cycles, self.hbm_cycles)
 
 
+@made_directly
 @dataclass(frozen=True)
 class Wave:
     """`tiles` tiles that the SM computes one after another while equally many SMs share the memory.
@@ -69,6 +73,7 @@ class Wave:
         return self.store.cycles if self.store.unit == self.load.unit else 0
 
 
+@made_directly
 @dataclass(frozen=True)
 class Grid:
     """The whole kernel, for schedules that share the steps of a tile out among SMs.
@@ -109,6 +114,7 @@ class Task:
         return sum(use.cycles for use in self.uses)
 
 
+@made_directly
 @dataclass(frozen=True)
 class Work:
     """The SM with the most tiles. Each tile is, `steps` times: load a slot of `slot_bytes`, then the `step` uses;
@@ -180,6 +186,7 @@ class Work:
         return replace(self, name=name)
 
 
+@made_directly
 @dataclass(frozen=True)
 class RoleDemand:
     """Threads of one role and the registers that each of them needs."""
@@ -189,6 +196,7 @@ class RoleDemand:
     registers: int
 
 
+@made_directly
 @dataclass(frozen=True)
 class CtaDemand:
     """What one CTA asks of its SM. setmaxnreg: registers move from the first role to the others at run time.
@@ -209,6 +217,7 @@ class CtaDemand:
         return sum(role.threads for role in self.roles)
 
 
+@made_directly
 @dataclass(frozen=True)
 class Choice:
     """How a schedule is set. slots: steps that shared memory holds. loader: a file of loaders/.

@@ -9,12 +9,14 @@ from typing import Literal
 
 from patterns.energy import EnergyPrices, Event
 from patterns.graph import Graph
+from patterns.pipeline.hashed import made_directly
 from patterns.pipeline.program import Program
 
 Resource = Literal["matrix_flops", "vector_ops", "special_ops", "hbm_bytes", "l2_bytes", "ddr_bytes", "network_bytes"]
 Level = Literal["hbm", "l2", "onchip", "ddr", "network"]
 
 
+@made_directly
 @dataclass(frozen=True)
 class Tile:
     """A loop over a dim in steps of `extent` points; the last step takes what is left."""

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from gpu_model.cuts import Cut
 from gpu_model.product import Product
 from gpu_model.space import Space
 from patterns.count import node_dims
 from patterns.graph import Node
-from patterns.kind import has
+from patterns.kind import has, packs
 from patterns.needed import masks
 from patterns.online import Partial, partials
+from patterns.plan import Tile
 
 WHOLE = Partial("whole")
 
@@ -44,6 +46,25 @@ def between(space: Space) -> Between:
         frozenset(node.name for node in space.nodes if partial.get(node.writes, WHOLE).state == "extreme"),
         {mask.node: mask.row for mask in masks(space.graph, space.nodes)},
     )
+
+
+def alike(cut: Cut) -> Cut:
+    """A cut whose tile is all there is of its space, where what a tile asks for depends on nothing else.
+
+    So tiles of different contexts and batches are equal. Nodes that look up, select, send or move ask for more or less
+    by what there is besides: their cuts stay as they are.
+    """
+    space = cut.space
+    if space.chains or space.looked_up or space.followed or not all(_asks_by_extents(node) for node in space.nodes):
+        return cut
+    graph = replace(space.graph, extents=tuple(cut.sizes.items()))
+    whole = Space(graph, space.nodes, (), space.writes, space.free, space.stepped)
+    return Cut(whole, (), tuple(Tile(step.dim, cut.sizes[step.dim]) for step in cut.steps))
+
+
+def _asks_by_extents(node: Node) -> bool:
+    """Whether what a node does follows from the extents of its tile."""
+    return has(node, "elementwise") or has(node, "contracts") or (has(node, "reduces") and not packs(node))
 
 
 def _waits(node: Node, partial: Mapping[str, Partial]) -> bool:

@@ -9,8 +9,10 @@ from gpu_model.attention.scripts import Block, half_issue, transposes
 from gpu_model.machine import Machine
 from gpu_model.price import transpose_cycles
 from gpu_model.work import Choice, Work
+from patterns.pipeline.hashed import made_directly
 
 
+@made_directly
 @dataclass(frozen=True)
 class Pace:
     """What one step of one warpgroup takes if nothing keeps it waiting, and a tile's beginning and end besides.

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 from gpu_model.assign import Sharing, Transfers, uses, waves
-from gpu_model.attention.between import Between, between
+from gpu_model.attention.between import Between, alike, between
 from gpu_model.attention.busiest import busiest
 from gpu_model.cuts import Amounts, Cut, Priced
 from gpu_model.machine import Machine
@@ -161,7 +161,7 @@ class Online:
 
 def price_online(cut: Cut, machine: Machine) -> Priced:
     """What the tiles of an attention kernel's cut ask of an SM's units."""
-    tile = _of_tile(replace(cut, parts=1), machine)
+    tile = _of_tile(cut, machine)
     return Priced(replace(cut, kept=kept_steps(cut)), tile.step, tile.finish)
 
 
@@ -175,16 +175,24 @@ class _Tile:
     results: int
     row_blocks: int
     operand_registers: int
-    transposed_bytes: int
+
+
+def _of_tile(cut: Cut, machine: Machine) -> _Tile:
+    """What a tile of a cut asks and holds, in however many parts its steps are."""
+    return _of_whole(replace(cut, parts=1, kept=()), machine)
 
 
 @lru_cache(maxsize=256)
-def _of_tile(whole: Cut, machine: Machine) -> _Tile:
-    """A tile, the same one in however many parts its steps are; whole: the cut without parts."""
-    online = Online(whole, machine)
+def _of_whole(cut: Cut, machine: Machine) -> _Tile:
+    return _of_alike(alike(cut), machine)
+
+
+@lru_cache(maxsize=1024)
+def _of_alike(cut: Cut, machine: Machine) -> _Tile:
+    """Memo of tiles, for all that are alike (see `alike`)."""
+    online = Online(cut, machine)
     registers = -(-bytes_of(online.scores, online.last.dtype) // REGISTER_BYTES)
-    held = (online.scores, online.results, online.row_blocks, registers, transposed_bytes(whole, machine))
-    return _Tile(online.step(), online.finish(), *held)
+    return _Tile(online.step(), online.finish(), online.scores, online.results, online.row_blocks, registers)
 
 
 def kept_steps(cut: Cut) -> tuple[tuple[int, int], ...]:
@@ -227,7 +235,7 @@ def transposed_bytes(cut: Cut, machine: Machine) -> int:
 def work_of_online(name: str, priced: Priced, total: Moved, machine: Machine) -> Work:
     """The busiest SM of an attention kernel: the longest tiles are given out first."""
     cut = priced.cut
-    tile = _of_tile(replace(cut, parts=1, kept=()), machine)
+    tile = _of_tile(cut, machine)
     steps = cut.all_steps
     transfers = Transfers(
         Transfer(cut.step_bytes, 1, total.hbm_read, total.loaded),
@@ -249,7 +257,7 @@ def work_of_online(name: str, priced: Priced, total: Moved, machine: Machine) ->
         operand_registers=tile.operand_registers,
         row_blocks=tile.row_blocks,
         score_values=tile.scores,
-        transposed_bytes=tile.transposed_bytes,
+        transposed_bytes=transposed_bytes(cut, machine),
     )
 
 
