@@ -28,13 +28,14 @@ from rdu_model import load_machine as load_rdu
 from rdu_model import machine_names as rdu_names
 
 H100 = load_machine("h100_sxm")
+FEW = (("layers", "3"), ("hidden", "512"), ("model_heads", "4"), ("model_kv_heads", "2"), ("model_ffn", "768"))
 POINTS = (
     Point("softmax", "h100_sxm", "pattern"),
     Point("softmax", "sn40l", "looped"),
     Point("gqa_decode", "a100_sxm"),
     Point("gemm", "h200"),
     Point("gemm_fp8_blocks", "b200", "epilogue"),
-    Point("swiglu_mlp", "b200", "megakernel"),
+    Point("llama-3.1-8b", "b200", "megakernel", context=64, settings=FEW),
     Point("tensor_parallel_mlp", "h100_sxm", members=2),
     Point("tensor_parallel_mlp", "sn40l", "unfused", members=2),
 )
