@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from experiments.cli import cli
 from experiments.sweep.examples import example_names, sweep_file
 from experiments.sweep.expansion import expand
 from experiments.sweep.read import read_sweep
+from experiments.sweep.spec import SweepSpec
 from patterns.errors import SpecError, UserError
 from tests.sweep.sweeps import SOFTMAX, written
 
@@ -57,6 +59,21 @@ def test_a_wrong_name_from_outside_is_told(tmp_path: Path) -> None:
 def test_what_every_point_needs_is_asked_for(tmp_path: Path, text: str, missing: str) -> None:
     with pytest.raises(UserError, match=missing):
         expand(read_sweep(written(tmp_path, text)))
+
+
+def test_a_sweep_to_start_from_runs_and_its_schema_says_what_the_loader_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run = CliRunner().invoke
+    assert run(cli, ["init", "mine", "--kind", "sweep"]).stderr == "wrote mine.yaml, patternloom-sweep.schema.json\n"
+    assert len(expand(read_sweep(Path("mine.yaml")))) == 27
+    schema = json.loads(Path("patternloom-sweep.schema.json").read_text(encoding="utf-8"))
+    assert run(cli, ["schema", "--kind", "sweep"]).stdout == Path("patternloom-sweep.schema.json").read_text("utf-8")
+    assert set(schema["properties"]) == set(SweepSpec.model_fields)
+    assert all("description" in field for field in schema["properties"].values())
+    assert run(cli, ["init", "mine", "--kind", "sweep"]).exit_code == 2
+    assert "no sweep can be called 'a b'" in run(cli, ["init", "a b", "--kind", "sweep"]).stderr
 
 
 def test_a_dry_run_runs_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,107 @@
+"""Sweeps as processes: any number of workers, a driver that is killed, Ctrl-C."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from experiments.sweep.store import opened
+from tests.sweep.sweeps import run_in, written
+
+ROOT = Path(__file__).parents[2]
+# Each takes some tens of milliseconds, so that a driver can be ended in the middle.
+GEMMS = """
+fixed: {workload: gemm, machine: h100_sxm}
+grid:
+  n: [1024, 2048, 3072, 4096]
+  m: {range: [128, 1024, 128]}
+"""
+
+
+def driver(*arguments: object, seed: int) -> subprocess.Popen[str]:
+    """`patternloom sweep` as the head of a group of processes of its own."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "experiments", "sweep", *map(str, arguments)],
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": str(seed)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def rows_in(store: Path) -> int:
+    """Rows that a store has, also while it is written to."""
+    if not store.exists():
+        return 0
+    connection = sqlite3.connect(store)
+    try:
+        return int(connection.execute("SELECT count(*) FROM results").fetchone()[0])
+    except sqlite3.OperationalError:
+        return 0
+    finally:
+        connection.close()
+
+
+def until(condition: object, seconds: float = 60) -> bool:
+    """Whether something comes true in time."""
+    assert callable(condition)
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if condition():
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def alive_in_group(group: int) -> list[str]:
+    """Processes of a group that have not ended."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            words = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if words[2] == str(group) and words[0] != "Z":
+            found.append(stat.parent.name)
+    return found
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="counts processes in /proc")
+def test_a_killed_driver_leaves_no_workers_and_all_its_rows(tmp_path: Path) -> None:
+    file, store = written(tmp_path, GEMMS), tmp_path / "s.db"
+    process = driver(file, "-j", 2, "-o", store, "--format", "none", seed=1)
+    assert until(lambda: rows_in(store) > 0)
+    assert len(alive_in_group(process.pid)) >= 3
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    assert until(lambda: not alive_in_group(process.pid), 20)
+    kept = rows_in(store)
+    assert 0 < kept < 32
+    with opened(str(store)) as whole:
+        summary = run_in(whole, file)
+        resumed = list(whole.rows("cheap"))
+    assert (summary.ran, dict(summary.statuses)) == (32 - kept, {"ok": 32})
+    # The rows of two worker processes, under another hash seed, are those of one process.
+    with opened(None) as alone:
+        run_in(alone, file)
+        assert list(alone.rows("cheap")) == resumed
+
+
+def test_ctrl_c_keeps_the_rows_so_far(tmp_path: Path) -> None:
+    file, store = written(tmp_path, GEMMS), tmp_path / "s.db"
+    process = driver(file, "-j", 1, "-o", store, seed=2)
+    assert until(lambda: rows_in(store) > 0)
+    os.killpg(process.pid, signal.SIGINT)
+    printed, told = process.communicate(timeout=60)
+    assert (process.returncode, printed) == (130, "")
+    assert "Traceback" not in told
+    assert f"stopped; the rows so far are in {store}: run it again to go on" in told
+    assert 0 < rows_in(store) < 32
