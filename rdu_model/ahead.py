@@ -7,8 +7,8 @@ hold, those that are needed next first. What a part finds there it need not wait
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import accumulate
+from typing import NamedTuple
 
 from rdu_model.homes import Memory
 
@@ -18,8 +18,7 @@ SETTLED = 3
 DOUBT = 0.2
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(NamedTuple):
     """A node or a loop of a section. needs: the parts whose results it reads.
 
     cycles: it takes, with all its bytes there. tail: cycles after its last byte came. first: bytes that must be there
@@ -48,30 +47,33 @@ def time_of(parts: Sequence[Part], early_bytes: int, memory: Memory, repeated: b
 def _walk(parts: Sequence[Part], rate: float, latency_cycles: int, executions: int) -> float:
     """Cycles of the last of so many executions; 0: of one in which nothing comes early."""
     streams = Streams(parts, executions)
-    there = streams.there
+    there, fill = streams.there, streams.fill
     begin = memory = took = 0.0
     for execution in range(max(1, executions)):
         ends: list[float] = []
-        for number, part in enumerate(parts):
-            start = max([ends[needed] for needed in part.needs], default=begin)
+        for number, (needs, cycles, tail, first, moved, _) in enumerate(parts):
+            start = begin
+            if needs:
+                start = max([ends[needed] for needed in needs]) if len(needs) > 1 else ends[needs[0]]
             if memory < start:
-                streams.fill(execution, number, (start - memory) * rate)
+                if streams.running:
+                    fill(execution, number, (start - memory) * rate)
                 memory = start
-            if part.first or part.moved:
-                missing = part.first - there[number]
-                if missing > 0:
-                    memory += missing / rate
-                    start = memory + latency_cycles
-                missing = part.moved - max(0.0, there[number] - part.first)
-                there[number] = 0.0
-                memory += missing / rate
-                came = memory + latency_cycles if missing > 0 else start
-                ends.append(max(start + part.cycles, came + part.tail))
-            else:
-                ends.append(start + part.cycles)
+            if not first and not moved:
+                ends.append(start + cycles)
+                continue
+            held = there[number]
+            there[number] = 0.0
+            if first > held:
+                memory += (first - held) / rate
+                start = memory + latency_cycles
+            missing = moved - (held - first if held > first else 0.0)
+            memory += missing / rate
+            came = memory + latency_cycles if missing > 0 else start
+            ends.append(max(start + cycles, came + tail))
         end = max(ends, default=begin)
         if memory < end:
-            streams.fill(execution, len(parts), (end - memory) * rate)
+            fill(execution, len(parts), (end - memory) * rate)
             memory = end
         begin, took = end, end - begin
     return took
@@ -95,6 +97,8 @@ class Streams:
     def fill(self, execution: int, number: int, idle_bytes: float) -> None:
         """Memory brings so many bytes before part `number` begins; after the last part comes the first again."""
         count = len(self.running)
+        if not count:
+            return
         first = execution * count + self.before[number]
         last = first + count if self.repeated else count
         self.front = max(self.front, first)

@@ -17,7 +17,6 @@ from patterns.pipeline.bounds import counters_of
 from patterns.run import simulated
 from rdu_model.ask import ask_all
 from rdu_model.cutting import FitsNowhere, Part, Search, parts_cycles
-from rdu_model.emit import emit
 from rdu_model.expected import expected_cycles
 from rdu_model.least import Least
 from rdu_model.machine import Machine
@@ -25,7 +24,6 @@ from rdu_model.order import lines
 from rdu_model.section import Section
 from rdu_model.sections import Piece, build
 from rdu_model.shortage import Shortage, refuse
-from rdu_model.wiring import wired
 
 # Of a loop so many executions say what all take: a little too much, because only the first has to fill the pipe.
 FEW = 2
@@ -96,7 +94,7 @@ def section_cycles(section: Section) -> int:
         return -(-section_cycles(_shortened(section, FEW)) * iterations // FEW)
     if (iterations == 1 and len(flow.leaves) > MANY) or sum(map(flow.tiles_of, flow.leaves)) > MANY_TILES:
         return expected_cycles(section)
-    return simulated(emit(wired(section, "estimate", 0)), spans=False).total_cycles
+    return simulated(section.estimated.program, spans=False).total_cycles
 
 
 def _simulated_cycles(part: Part) -> int:
@@ -160,7 +158,7 @@ def _or_several(piece: Piece, machine: Machine, call_cycles: int, whole: Part) -
 
 def _moves_again(piece: Piece, section: Section) -> bool:
     """Whether a section moves far more bytes than its nodes have from and to outside."""
-    counters = dict(counters_of(emit(section)))
+    counters = dict(counters_of(section.estimated.program))
     needed = group_traffic(piece.graph, piece.block.name, [node.name for node in piece.nodes]).total_bytes
     return counters.get("hbm_bytes", 0) + counters.get("ddr_bytes", 0) > AGAIN * needed
 

@@ -167,7 +167,10 @@ def _call_cycles(machine: Machine, choices: Choices) -> int:
 
 def _at_home(sections: tuple[Compiled, ...], homes: Homes) -> tuple[Compiled, ...]:
     """The sections with their streams from and to where the tensors lie."""
-    return tuple(replace(one, section=replace(one.section, homes=homes)) for one in sections)
+    return tuple(
+        one if one.section.homes == homes else replace(one, section=replace(one.section, homes=homes))
+        for one in sections
+    )
 
 
 def _compiled(one: Intended, found: Made, cached: bool) -> Iterator[Compiled]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from rdu_model.machine import Machine, Pace, ddr_pace, hbm_pace
@@ -26,6 +27,7 @@ class Memory:
     latency_cycles: int
 
 
+@lru_cache(maxsize=64)
 def first_memory(machine: Machine) -> Memory:
     """What sections stream from as a rule: HBM, or DDR where a machine has nothing else."""
     if machine.hbm_bytes:

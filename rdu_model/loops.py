@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple, TypeVar
 
 from patterns.graph import Block
 from rdu_model.ask import Asked
@@ -11,6 +12,8 @@ from rdu_model.connect import changes, is_stored, written_states
 from rdu_model.homes import Homes
 from rdu_model.nests import Nest, Path, Shape, paths_of
 from rdu_model.streams import Stream
+
+Thing = TypeVar("Thing")
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,21 @@ class Inflow:
         return self.around[-1].key if self.around else 0
 
 
+class Flowing(NamedTuple):
+    """A stream with tiles of some sizes: its slots, and how many bytes it may hold before its readers start.
+
+    moved_bytes: that pass the first memory's streams meanwhile, of a tile that stays for several executions its part.
+    pmus: of its buffer.
+    """
+
+    slot_bytes: int
+    moved_bytes: int
+    slots: int
+    allowed_bytes: int
+    ahead_bytes: int
+    pmus: int
+
+
 @dataclass(frozen=True)
 class Row:
     """Nodes and loops that follow one another. needs: for each the items that it reads from. holds: the item that each
@@ -55,8 +73,7 @@ class Row:
     holds: Mapping[str, int]
 
 
-@dataclass(frozen=True)
-class Body:
+class Body(NamedTuple):
     """One step of a loop, or one node: cycles from its first tile to its last result; of its slowest stage; after its
     last byte came until its last is sent; bytes from and to off-chip memory, and of these those to it.
     """
@@ -75,9 +92,12 @@ class Loops:
     row: what it is, from outside. paths: the loops around each node. kept: those that a node shares with all that read
     its result, so that a buffer holds what is made in one of their steps. needs: for each loop, by its key, what each
     item of its body reads from. stored: nodes whose result leaves the chip when a loop is done, by its key, or with
-    each of their tiles (0). inside, around: by the key of each loop, it and those in it, and those it is in. bodies,
-    streams, held: what loops were found to take, streams to bring, buffers to hold, by their tiles. whole: what nodes
-    outside all loops take.
+    each of their tiles (0). inside, around: by the key of each loop, it and those in it, and those it is in.
+    tiled: the numbers of streams whose readers are in the same loops, by these loops' keys. at, within: of those that
+    bring a tile in each step of a loop, and in steps of that and those in it. buffered: nodes by what `kept` has.
+    bodies, streams, held: what loops were found to take, streams to bring, buffers to hold, by their tiles; flows: how
+    a stream flows, by what it brings and may hold; direct: what nodes take that are in a loop and none inside it;
+    whole: what nodes outside all loops take.
     """
 
     row: Row
@@ -88,13 +108,68 @@ class Loops:
     stored: Mapping[int, tuple[str, ...]]
     inside: Mapping[int, tuple[int, ...]]
     around: Mapping[int, tuple[int, ...]]
+    tiled: Mapping[tuple[int, ...], tuple[int, ...]]
+    at: Mapping[int, tuple[int, ...]]
+    within: Mapping[int, tuple[int, ...]]
+    buffered: Mapping[tuple[int, ...], tuple[str, ...]]
     bodies: dict[tuple[object, ...], Body] = field(default_factory=dict)
-    streams: dict[tuple[Inflow, tuple[int, ...]], Stream] = field(default_factory=dict)
-    held: dict[tuple[str, tuple[int, ...]], int] = field(default_factory=dict)
+    streams: dict[tuple[tuple[int, ...], tuple[int, ...]], tuple[Stream, ...]] = field(default_factory=dict)
+    flows: dict[tuple[int, Stream, int], Flowing] = field(default_factory=dict)
+    direct: dict[tuple[int, tuple[int, ...]], tuple[Body | None, ...]] = field(default_factory=dict)
+    held: dict[tuple[tuple[int, ...], tuple[int, ...]], int] = field(default_factory=dict)
     whole: dict[str, Body] = field(default_factory=dict)
 
 
-def lay_out(block: Block, nodes: Mapping[str, Asked], shape: Shape, run: Run) -> Loops:
+@dataclass(frozen=True)
+class Reading:
+    """A read that comes from off-chip memory, whatever the loops. cutting: dims along which steps need other elements.
+
+    part: whether the node takes a part of the tensor. ahead: of weights or states. same: in all executions.
+    """
+
+    reader: str
+    number: int
+    tensor: str
+    cutting: frozenset[str]
+    part: bool
+    ahead: bool
+    same: bool
+
+
+@dataclass(frozen=True)
+class Outside:
+    """What a section has from and to off-chip memory, whatever the loops. leaving: dims of results, by their node."""
+
+    readings: tuple[Reading, ...]
+    leaving: Mapping[str, tuple[str, ...]]
+
+
+def outside(block: Block, nodes: Mapping[str, Asked], run: Run) -> Outside:
+    """What the nodes of a block read and store there."""
+    handed = handed_on(block, nodes, run)
+    leaving = {
+        name: asked.graph.tensor_named[asked.node.writes].dims
+        for name, asked in nodes.items()
+        if asked.node.writes not in handed and is_stored(asked.graph, nodes, asked.node.writes)
+    }
+    return Outside(tuple(_readings(nodes, run)), leaving)
+
+
+def _readings(nodes: Mapping[str, Asked], run: Run) -> Iterator[Reading]:
+    made = {asked.node.writes for asked in nodes.values()}
+    written = written_states(next(iter(nodes.values())).graph, nodes.values())
+    for name, asked in nodes.items():
+        for number, read in enumerate(asked.node.reads):
+            tensor = asked.graph.tensor_named[read]
+            if read in made and not tensor.shares:
+                continue
+            role = asked.graph.tensor_named[tensor.shares or tensor.name].role
+            same = read not in run.spilled and not changes(asked.graph, written, read)
+            part, ahead = asked.takes_part(number), role in ("weight", "state")
+            yield Reading(name, number, read, asked.cutting(number), part, ahead, same)
+
+
+def lay_out(nodes: Mapping[str, Asked], shape: Shape, streaming: Outside) -> Loops:
     """The nodes of a block in these loops."""
     paths = dict(paths_of(shape))
     makers = {asked.node.writes: name for name, asked in nodes.items()}
@@ -104,15 +179,21 @@ def lay_out(block: Block, nodes: Mapping[str, Asked], shape: Shape, run: Run) ->
             if read in makers:
                 maker = makers[read]
                 kept[maker] = tuple(a for a, b in zip(kept[maker], paths[name], strict=False) if a is b)
+    inflows = tuple(_inflows(paths, streaming.readings))
+    inside = {nest.key: tuple(inner.key for inner in all_nests((nest,))) for nest in all_nests(shape)}
     return Loops(
         row=_row(nodes, shape),
         paths=paths,
         kept=kept,
         needs={nest.key: _row(nodes, nest.body).needs for nest in all_nests(shape)},
-        inflows=tuple(_inflows(block, nodes, paths, run)),
-        stored=_stored(nodes, paths, handed_on(block, nodes, run)),
-        inside={nest.key: tuple(inner.key for inner in all_nests((nest,))) for nest in all_nests(shape)},
+        inflows=inflows,
+        stored=_stored(paths, streaming.leaving),
+        inside=inside,
         around=dict(_around(shape, ())),
+        tiled=_by_loops({number: paths[inflow.reader] for number, inflow in enumerate(inflows)}),
+        at={key: tuple(n for n, inflow in enumerate(inflows) if inflow.key == key) for key in inside},
+        within={key: tuple(n for n, one in enumerate(inflows) if one.key in keys) for key, keys in inside.items()},
+        buffered=_by_loops(kept),
     )
 
 
@@ -124,37 +205,34 @@ def handed_on(block: Block, nodes: Mapping[str, Asked], run: Run) -> frozenset[s
     return frozenset(result for result in carried.values() if result in made and result not in spilled)
 
 
-def _inflows(block: Block, nodes: Mapping[str, Asked], paths: Mapping[str, Path], run: Run) -> Iterator[Inflow]:
+def _inflows(paths: Mapping[str, Path], readings: Iterable[Reading]) -> Iterator[Inflow]:
     """Each stream once, with its first reader."""
-    made = {asked.node.writes for asked in nodes.values()}
-    written = written_states(next(iter(nodes.values())).graph, nodes.values())
     seen = set()
-    for name, asked in nodes.items():
-        for number, read in enumerate(asked.node.reads):
-            tensor = asked.graph.tensor_named[read]
-            if read in made and not tensor.shares:
-                continue
-            cutting = [depth for depth, nest in enumerate(paths[name]) if nest.dim in asked.cutting(number)]
-            around = paths[name][: cutting[-1] + 1] if cutting else ()
-            how = (read, tuple(nest.key for nest in around), asked.takes_part(number) and name)
-            if how not in seen:
-                seen.add(how)
-                role = asked.graph.tensor_named[tensor.shares or tensor.name].role
-                stays = not around and read not in run.spilled and not changes(asked.graph, written, read)
-                yield Inflow(name, number, around, role in ("weight", "state"), stays)
+    for one in readings:
+        path = paths[one.reader]
+        cutting = [depth for depth, nest in enumerate(path) if nest.dim in one.cutting]
+        around = path[: cutting[-1] + 1] if cutting else ()
+        how = (one.tensor, tuple([nest.key for nest in around]), one.part and one.reader)
+        if how not in seen:
+            seen.add(how)
+            yield Inflow(one.reader, one.number, around, one.ahead, not around and one.same)
 
 
-def _stored(
-    nodes: Mapping[str, Asked], paths: Mapping[str, Path], handed: frozenset[str]
-) -> dict[int, tuple[str, ...]]:
+def _by_loops(paths: Mapping[Thing, Path]) -> dict[tuple[int, ...], tuple[Thing, ...]]:
+    """Things by the loops around them."""
+    found: dict[tuple[int, ...], list[Thing]] = {}
+    for thing, path in paths.items():
+        found.setdefault(tuple([nest.key for nest in path]), []).append(thing)
+    return {keys: tuple(things) for keys, things in found.items()}
+
+
+def _stored(paths: Mapping[str, Path], leaving: Mapping[str, tuple[str, ...]]) -> dict[int, tuple[str, ...]]:
     """Tiles are complete, and stored, when the outermost loop is done that does not cut them."""
     found: dict[int, tuple[str, ...]] = {}
-    for name, asked in nodes.items():
-        result = asked.node.writes
-        if result not in handed and is_stored(asked.graph, nodes, result):
-            whole = [nest.key for nest in paths[name] if nest.dim not in asked.graph.tensor_named[result].dims]
-            key = whole[0] if whole else 0
-            found[key] = (*found.get(key, ()), name)
+    for name, dims in leaving.items():
+        whole = [nest.key for nest in paths[name] if nest.dim not in dims]
+        key = whole[0] if whole else 0
+        found[key] = (*found.get(key, ()), name)
     return found
 
 

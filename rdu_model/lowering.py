@@ -11,7 +11,6 @@ from patterns.plan import Call, Plan, Rates, Resource
 from patterns.units import exact
 from rdu_model.compilation import Choices, Compilation, compile_graph, compile_metapipe
 from rdu_model.depths import shallow_buffers
-from rdu_model.emit import emit
 from rdu_model.energy import section_events
 from rdu_model.machine import Machine, macs_per_pcu, usable_pcus
 from rdu_model.memory import off_chip
@@ -93,7 +92,7 @@ def _spilled_bytes(graph: Graph, compiled: Compilation, machine: Machine) -> int
 
 def _call(section: Section, reason: str, machine: Machine, block_count: int) -> Call:
     metapipe = section.flow.metapipe
-    program = emit(section)
+    program = section.program
     counters = dict(counters_of(program))
     collective = all(asked.unit_class == "network" for asked in section.flow.asked.values())
     return Call(

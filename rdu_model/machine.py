@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import lru_cache
 from importlib.resources.abc import Traversable
 from typing import Literal
 
 from patterns.energy import EnergyPrices
 from patterns.parameters import Parameters, Rules, read_parameters
+from patterns.pipeline.hashed import hashed_once
 from patterns.plugin import data_file, data_files
 from patterns.units import cycles_of_ps, exact
 from rdu_model.plausible import contradictions, hint, impossible
@@ -20,6 +22,7 @@ from rdu_model.plausible import contradictions, hint, impossible
 PACKAGE = "rdu_model.machines"
 
 
+@hashed_once
 @dataclass(frozen=True)
 class Machine(EnergyPrices):
     """One socket.
@@ -145,11 +148,13 @@ def macs_per_pcu(machine: Machine) -> int:
     return machine.pcu_lanes * machine.pcu_stages * machine.packed_macs
 
 
+@lru_cache(maxsize=64)
 def hbm_pace(machine: Machine) -> Pace:
     """Bytes that streams get from HBM, together."""
     return _pace(machine.hbm_bytes_per_s * exact(machine.hbm_efficiency), machine.clock_hz)
 
 
+@lru_cache(maxsize=64)
 def ddr_pace(machine: Machine) -> Pace:
     """Bytes that streams get from DDR, together."""
     return _pace(machine.ddr_bytes_per_s * exact(machine.ddr_efficiency), machine.clock_hz)

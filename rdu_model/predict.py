@@ -12,28 +12,13 @@ from dataclasses import dataclass
 
 from rdu_model.ahead import Part, time_of
 from rdu_model.buffers import pmus_for
-from rdu_model.loops import Body, Inflow, Loops
+from rdu_model.loops import Body, Flowing, Inflow, Loops
 from rdu_model.nests import Nest, Path
 from rdu_model.sketch import Sketch, Tiles
-from rdu_model.streams import Stream, allowed_bytes, slots_ahead
+from rdu_model.streams import Stream, allowed_bytes, slots_within
 
 # Slots of a stream that is neither of weights nor of states: two where there is another tile.
 INPUT_SLOTS = 2
-
-
-@dataclass(frozen=True)
-class Flowing:
-    """A stream with tiles of these sizes: its slots, and how many bytes it may hold before its readers start.
-
-    moved_bytes: that pass the first memory's streams meanwhile, of a tile that stays for several executions its part.
-    """
-
-    inflow: Inflow
-    slot_bytes: int
-    moved_bytes: int
-    slots: int
-    allowed_bytes: int
-    ahead_bytes: int
 
 
 @dataclass(frozen=True)
@@ -48,22 +33,31 @@ class Prediction:
 
 def predict(of: Sketch, tiles: Tiles, room_bytes: int) -> float:
     """Cycles of one execution of a section with these tiles; far more where buffers would not fit."""
+    key = tuple([tiles[nest.key] for nest in of.nests]), room_bytes
+    if key not in of.times:
+        of.times[key] = _predicted(of, tiles, room_bytes)
+    return of.times[key]
+
+
+def _predicted(of: Sketch, tiles: Tiles, room_bytes: int) -> float:
     loops = of.loops(tiles)
     here = Prediction(of, loops, tiles, _flowing(of, loops, tiles))
     row = loops.row
-    bodies = [_item(here, item, dict(of.sizes)) for item in row.items]
+    sizes = dict(of.sizes)
+    bodies = [_item(here, item, sizes) for item in row.items]
     first, ahead = [0] * len(bodies), [0] * len(bodies)
-    for flow in here.flowing:
-        number = row.holds[flow.inflow.reader]
-        ahead[number] += flow.ahead_bytes
-        if not flow.inflow.around:
-            first[number] += flow.moved_bytes
-    parts = [
-        Part(row.needs[n], body.fill, body.tail, first[n], body.moved, min(ahead[n], first[n] + body.moved))
-        for n, body in enumerate(bodies)
-    ]
     # Tiles that are larger than what a stream may hold come early all the same: that is not to be relied on.
-    early = sum(max(0, flow.slots * flow.slot_bytes - flow.allowed_bytes) for flow in here.flowing)
+    early = 0
+    for inflow, (slot_bytes, moved, slots, allowed, ahead_bytes, _) in zip(loops.inflows, here.flowing, strict=True):
+        number = row.holds[inflow.reader]
+        ahead[number] += ahead_bytes
+        if not inflow.around:
+            first[number] += moved
+        early += max(0, slots * slot_bytes - allowed)
+    parts = [
+        Part(needs, body.fill, body.tail, loaded, body.moved, min(before, loaded + body.moved))
+        for needs, body, loaded, before in zip(row.needs, bodies, first, ahead, strict=True)
+    ]
     time = time_of(parts, early, of.memory, of.repeated)
     over = max(0, _held_bytes(here) - room_bytes)
     return time * (1 + 10 * over / max(1, room_bytes))
@@ -71,33 +65,52 @@ def predict(of: Sketch, tiles: Tiles, room_bytes: int) -> float:
 
 def streamed_bytes(of: Sketch, tiles: Tiles) -> int:
     """Bytes that a section's streams bring in one execution with these tiles, as often as its loops read them again."""
-    return sum(flow.slot_bytes * trips(of, flow.inflow.around, tiles) for flow in _flowing(of, of.loops(tiles), tiles))
+    loops = of.loops(tiles)
+    flowing = zip(loops.inflows, _flowing(of, loops, tiles), strict=True)
+    return sum(flow.slot_bytes * trips(of, inflow.around, tiles) for inflow, flow in flowing)
 
 
-def _flowing(of: Sketch, loops: Loops, tiles: Tiles) -> tuple[Flowing, ...]:
-    found: list[tuple[Inflow, Stream]] = []
-    for inflow in loops.inflows:
-        path = loops.paths[inflow.reader]
-        key = (inflow, tuple([tiles[nest.key] for nest in path]))
-        if key not in loops.streams:
-            reads, _ = of.touched(inflow.reader, of.tile_sizes(path, tiles))
-            loops.streams[key] = Stream(reads[inflow.number], trips(of, inflow.around, tiles))
-        found.append((inflow, loops.streams[key]))
-    ahead = [stream for inflow, stream in found if inflow.ahead]
-    prefetch = of.machine.prefetch_bytes
-    allowed = iter(allowed_bytes(ahead, prefetch, of.machine))
-    slots = iter(slots_ahead(ahead, prefetch, of.machine))
+def _flowing(of: Sketch, loops: Loops, tiles: Tiles) -> list[Flowing]:
+    """How each stream flows. What a stream may hold follows from the bytes of all; the rest is its own."""
+    streams = _streams(of, loops, tiles)
+    ahead = [stream for inflow, stream in zip(loops.inflows, streams, strict=True) if inflow.ahead]
+    most = iter(allowed_bytes(ahead, of.machine.prefetch_bytes, of.machine))
     flowing = []
-    for inflow, stream in found:
-        # A single large tile is there as a whole, but nothing says that it may come early.
-        count = next(slots) if inflow.ahead else min(INPUT_SLOTS, stream.tiles)
-        most = next(allowed) if inflow.ahead else count * stream.slot_bytes
-        early = min(count * stream.slot_bytes, most, stream.total_bytes)
-        count = min(count, stream.tiles * of.run.executions)
-        slower = of.slower.get(of.nodes[inflow.reader].node.reads[inflow.number], 1)
-        moved = int(stream.slot_bytes * slower) // (of.run.executions if inflow.stays else 1)
-        flowing.append(Flowing(inflow, stream.slot_bytes, moved, count, most, early))
-    return tuple(flowing)
+    for number, (inflow, stream) in enumerate(zip(loops.inflows, streams, strict=True)):
+        key = number, stream, next(most) if inflow.ahead else -1
+        if key not in loops.flows:
+            loops.flows[key] = _flow(of, inflow, stream, key[2])
+        flowing.append(loops.flows[key])
+    return flowing
+
+
+def _flow(of: Sketch, inflow: Inflow, stream: Stream, most_bytes: int) -> Flowing:
+    """most_bytes: that a stream which may run ahead may hold, negative for others."""
+    executions, slot_bytes = of.run.executions, stream.slot_bytes
+    # A single large tile is there as a whole, but nothing says that it may come early.
+    held = slots_within([stream], [most_bytes], of.machine)[0] if inflow.ahead else min(INPUT_SLOTS, stream.tiles)
+    allowed = most_bytes if inflow.ahead else held * slot_bytes
+    early = min(held * slot_bytes, allowed, stream.total_bytes)
+    moved = int(slot_bytes * of.slower.get(of.nodes[inflow.reader].node.reads[inflow.number], 1))
+    slots = min(held, stream.tiles * executions)
+    pmus = pmus_for(slots * slot_bytes, 0, 0, of.machine)
+    return Flowing(slot_bytes, moved // (executions if inflow.stays else 1), slots, allowed, early, pmus)
+
+
+def _streams(of: Sketch, loops: Loops, tiles: Tiles) -> list[Stream]:
+    """What all streams bring with these tiles: those together whose readers are in the same loops."""
+    found: dict[int, Stream] = {}
+    for path, numbers in loops.tiled.items():
+        key = path, tuple([tiles[nest] for nest in path])
+        if key not in loops.streams:
+            loops.streams[key] = tuple([_stream(of, loops, loops.inflows[number], tiles) for number in numbers])
+        found.update(zip(numbers, loops.streams[key], strict=True))
+    return [found[number] for number in range(len(loops.inflows))]
+
+
+def _stream(of: Sketch, loops: Loops, inflow: Inflow, tiles: Tiles) -> Stream:
+    reads, _ = of.touched(inflow.reader, of.tile_sizes(loops.paths[inflow.reader], tiles))
+    return Stream(reads[inflow.number], trips(of, inflow.around, tiles))
 
 
 def trips(of: Sketch, path: Path, tiles: Tiles) -> int:
@@ -113,12 +126,10 @@ def _item(here: Prediction, item: str | Nest, sizes: dict[str, int]) -> Body:
     loops, tiles = here.loops, here.tiles
     if isinstance(item, str):
         # Outside all loops a node is the same whatever the tiles.
-        if loops.paths[item]:
-            return _node(here, item, sizes)
         if item not in loops.whole:
             loops.whole[item] = _node(here, item, sizes)
         return loops.whole[item]
-    slots = tuple([flow.slots for flow in here.flowing if flow.inflow.key in loops.inside[item.key]])
+    slots = tuple([here.flowing[number].slots for number in loops.within[item.key]])
     key = (
         item.key,
         tuple([tiles[nest] for nest in loops.inside[item.key]]),
@@ -131,6 +142,15 @@ def _item(here: Prediction, item: str | Nest, sizes: dict[str, int]) -> Body:
 
 
 def _node(here: Prediction, name: str, sizes: Mapping[str, int]) -> Body:
+    """A node with each of its tiles; the same in all loops that cut it alike and store its tiles."""
+    of = here.of
+    key = name, name in here.loops.stored.get(0, ()), of.costs.extents(name, sizes)
+    if key not in of.bodies:
+        of.bodies[key] = _new_node(here, name, sizes)
+    return of.bodies[key]
+
+
+def _new_node(here: Prediction, name: str, sizes: Mapping[str, int]) -> Body:
     of = here.of
     took = of.stage_cycles(name, sizes)
     stored = of.touched(name, sizes)[1] if name in here.loops.stored.get(0, ()) else 0
@@ -155,8 +175,9 @@ def _loop(here: Prediction, nest: Nest, sizes: dict[str, int]) -> Body:
 def _body(here: Prediction, nest: Nest, sizes: dict[str, int]) -> Body:
     """One step of a loop. Loops inside stream on: they hold nobody up but with their stages."""
     of = here.of
-    direct = sum(flow.moved_bytes for flow in here.flowing if flow.inflow.key == nest.key)
-    bodies = [_item(here, item, sizes) for item in nest.body]
+    direct = sum([here.flowing[number].moved_bytes for number in here.loops.at[nest.key]])
+    alone = _direct(here, nest, sizes)
+    bodies = [body or _item(here, item, sizes) for body, item in zip(alone, nest.body, strict=True)]
     needs = here.loops.needs[nest.key]
     ends: list[int] = []
     for body, before in zip(bodies, needs, strict=True):
@@ -177,10 +198,19 @@ def _body(here: Prediction, nest: Nest, sizes: dict[str, int]) -> Body:
     )
 
 
+def _direct(here: Prediction, nest: Nest, sizes: dict[str, int]) -> tuple[Body | None, ...]:
+    """What the nodes take that are in a loop and in none inside it, None in the place of those loops."""
+    loops = here.loops
+    key = nest.key, tuple([here.tiles[around] for around in (*loops.around[nest.key], nest.key)])
+    if key not in loops.direct:
+        loops.direct[key] = tuple(_node(here, item, sizes) if isinstance(item, str) else None for item in nest.body)
+    return loops.direct[key]
+
+
 def _slot_interval(here: Prediction, key: int, body: Body) -> int:
     """Cycles in which the slots of a loop's streams go round: fill one, wait for the memory's latency, read it."""
     of = here.of
-    mine = [flow for flow in here.flowing if flow.inflow.key == key and flow.slot_bytes]
+    mine = [here.flowing[number] for number in here.loops.at[key] if here.flowing[number].slot_bytes]
     if not mine:
         return 0
     came = of.memory.pace.cycles_for(sum(flow.moved_bytes for flow in mine)) + of.memory.latency_cycles + of.way_cycles
@@ -189,14 +219,12 @@ def _slot_interval(here: Prediction, key: int, body: Body) -> int:
 
 def _held_bytes(here: Prediction) -> int:
     """Bytes of the PMUs of all buffers."""
-    of = here.of
-    pmus = of.carried_bytes // of.machine.pmu_bytes
-    for flow in here.flowing:
-        pmus += pmus_for(flow.slots * flow.slot_bytes, 0, 0, of.machine)
-    for name, kept in here.loops.kept.items():
-        key = (name, tuple([here.tiles[nest.key] for nest in kept]))
-        if key not in here.loops.held:
-            made = of.touched(name, of.tile_sizes(kept, here.tiles))[1]
-            here.loops.held[key] = pmus_for((2 if kept else 1) * made, 0, 0, of.machine)
-        pmus += here.loops.held[key]
+    of, held, tiles = here.of, here.loops.held, here.tiles
+    pmus = of.carried_bytes // of.machine.pmu_bytes + sum([flow.pmus for flow in here.flowing])
+    for path, names in here.loops.buffered.items():
+        key = path, tuple([tiles[nest] for nest in path])
+        if key not in held:
+            sizes, slots = of.tile_sizes(here.loops.kept[names[0]], tiles), 2 if path else 1
+            held[key] = sum(pmus_for(slots * of.touched(name, sizes)[1], 0, 0, of.machine) for name in names)
+        pmus += held[key]
     return pmus * of.machine.pmu_bytes

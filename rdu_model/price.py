@@ -14,12 +14,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from math import prod
 
 from patterns.axes import points
 from patterns.carried import Way, ways
 from rdu_model.ask import Asked
 from rdu_model.machine import Machine, macs_per_pcu
+
+# Grids that are kept with their shares: those of a stage's tiles are asked for again and again.
+KEPT = 16384
 
 
 @dataclass(frozen=True)
@@ -62,6 +66,7 @@ def _way(asked: Asked, sizes: Mapping[str, int], machine: Machine) -> Way:
     return sooner[0] if sooner else first
 
 
+@lru_cache(maxsize=KEPT)
 def spread(blocks: tuple[int, ...], pcus: int) -> tuple[int, ...]:
     """How many of the blocks along each axis one PCU has, where the slowest PCU has the fewest in all.
 
@@ -94,11 +99,13 @@ def _quotients(blocks: int) -> list[tuple[int, int]]:
         pcus = -(-blocks // (each - 1))
 
 
+@lru_cache(maxsize=KEPT)
 def cycles(work: Grid, pcus: int) -> int:
     """Cycles of the slowest PCU."""
     return max(prod(spread(work.blocks, pcus)) * work.block_cycles, work.least_cycles)
 
 
+@lru_cache(maxsize=KEPT)
 def fewest_pcus(blocks: tuple[int, ...], most_each: int) -> int:
     """The fewest PCUs with which none has more than `most_each` >= 1 blocks."""
     if len(blocks) == 1:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from patterns.pipeline.program import Program
 from rdu_model.buffers import Buffer, Group
 from rdu_model.flow import Flow
 from rdu_model.homes import Homes
@@ -57,6 +58,21 @@ class Section:
     def pcus(self) -> int:
         """PCUs of all stages."""
         return sum(group.pcus for group in self.groups.values())
+
+    @cached_property
+    def estimated(self) -> Section:
+        """The section with wires by formula."""
+        # What is worked out of a section imports this file.
+        from rdu_model.estimate import estimate
+
+        return replace(self, wires=estimate(self).wires)
+
+    @cached_property
+    def program(self) -> Program:
+        """Its Program, in cycles of its machine's clock."""
+        from rdu_model.emit import emit
+
+        return emit(self)
 
     def wire(self, link: str) -> Wire:
         """The way of a link's tiles."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 from math import sqrt
 
 from patterns.count import storage_of
@@ -12,10 +13,11 @@ from patterns.graph import Block
 from rdu_model.ask import Asked
 from rdu_model.collective import exchange
 from rdu_model.homes import Homes, Memory, first_memory, memory_of
-from rdu_model.loops import Loops, Run, all_nests, handed_on, lay_out, nodes_in, without
+from rdu_model.loops import Body, Loops, Outside, Run, all_nests, handed_on, lay_out, nodes_in, outside, without
 from rdu_model.machine import Machine, grid_columns, grid_rows, usable_pcus
-from rdu_model.nests import Path, Shape
-from rdu_model.price import cycles, grid
+from rdu_model.nests import Nest, Path, Shape
+from rdu_model.price import grid
+from rdu_model.tile_costs import Extents, TileCosts, Touched
 
 Tiles = Mapping[int, int]
 # Execution n + 1 begins while execution n ends: what one hands to the next has two slots.
@@ -28,7 +30,7 @@ class Sketch:
 
     carried_bytes: the buffers of what one execution hands to the next in the same call, which makes each of them begin
     where the one before it ends. slower: for tensors behind the first memory, how many of its bytes pass while one of
-    theirs does. opened, known, moved: what was found once.
+    theirs does. opened, times, bodies: what was found once.
     """
 
     block: Block
@@ -41,16 +43,23 @@ class Sketch:
     machine: Machine
     memory: Memory
     slower: Mapping[str, Fraction]
+    streaming: Outside
+    costs: TileCosts
     opened: dict[frozenset[int], Loops] = field(default_factory=dict)
-    known: dict[tuple[str, tuple[int, ...]], int] = field(default_factory=dict)
-    moved: dict[tuple[str, tuple[int, ...]], tuple[tuple[int, ...], int]] = field(default_factory=dict)
+    times: dict[tuple[tuple[int, ...], int], float] = field(default_factory=dict)
+    bodies: dict[tuple[str, bool, Extents], Body] = field(default_factory=dict)
 
     def loops(self, tiles: Tiles) -> Loops:
         """The section with those loops that have more than one step."""
         single = single_steps(self, tiles)
         if single not in self.opened:
-            self.opened[single] = lay_out(self.block, self.nodes, without(self.shape, single), self.run)
+            self.opened[single] = lay_out(self.nodes, without(self.shape, single), self.streaming)
         return self.opened[single]
+
+    @cached_property
+    def nests(self) -> tuple[Nest, ...]:
+        """All nests, those inside after those around them."""
+        return tuple(all_nests(self.shape))
 
     @property
     def repeated(self) -> bool:
@@ -59,17 +68,7 @@ class Sketch:
 
     def stage_cycles(self, name: str, sizes: Mapping[str, int]) -> int:
         """Cycles of a node on one tile."""
-        asked = self.nodes[name]
-        key = (name, tuple([sizes[dim] for dim in asked.dims]))
-        if key not in self.known:
-            self.known[key] = self._cycles(name, asked, sizes)
-        return self.known[key]
-
-    def _cycles(self, name: str, asked: Asked, sizes: Mapping[str, int]) -> int:
-        if asked.unit_class == "network":
-            return exchange(asked, sizes, self.machine).cycles
-        moves = asked.unit_class == "memory"
-        return self.machine.step_cycles + (0 if moves else cycles(grid(asked, sizes, self.machine), self.pcus[name]))
+        return self.costs.stage_cycles(name, sizes, self.pcus.get(name, 0))
 
     def latency_cycles(self, name: str) -> int:
         """Cycles from the end of a node's work until its result is there: of the way, and of trips between sockets."""
@@ -77,41 +76,45 @@ class Sketch:
         trips = exchange(asked, self.sizes, self.machine).latency_cycles if asked.unit_class == "network" else 0
         return trips + self.way_cycles
 
-    @property
+    @cached_property
     def way_cycles(self) -> int:
         """Cycles of a way as long as two places on the fabric are apart on average."""
         return self.machine.hop_cycles * (grid_rows(self.machine) + grid_columns(self.machine)) // 3
 
-    def touched(self, name: str, sizes: Mapping[str, int]) -> tuple[tuple[int, ...], int]:
+    def touched(self, name: str, sizes: Mapping[str, int]) -> Touched:
         """Bytes of each read and of the result of a node on one tile."""
-        asked = self.nodes[name]
-        key = (name, tuple([sizes[dim] for dim in asked.dims]))
-        if key not in self.moved:
-            self.moved[key] = asked.touched(sizes)
-        return self.moved[key]
+        return self.costs.touched(name, sizes)
 
     def tile_sizes(self, path: Path, tiles: Tiles) -> Mapping[str, int]:
         """Extents of all dims inside these loops."""
         return {**self.sizes, **{nest.dim: tiles[nest.key] for nest in path}} if path else self.sizes
 
 
-def sketch(block: Block, nodes: Mapping[str, Asked], shape: Shape, machine: Machine, run: Run) -> Sketch:
-    """A nested section of a block, ready for predictions."""
+def sketches(
+    block: Block, nodes: Mapping[str, Asked], shapes: Iterable[Shape], machine: Machine, run: Run
+) -> list[Sketch]:
+    """A section of a block, nested in these ways, ready for predictions."""
     sizes = next(iter(nodes.values())).graph.sizes
     handed = handed_on(block, nodes, run)
     carried = sum(asked.touched(sizes)[1] for asked in nodes.values() if asked.node.writes in handed)
-    return Sketch(
+    first = Sketch(
         block=block,
         nodes=nodes,
-        shape=shape,
+        shape=(),
         sizes=sizes,
-        pcus=_shares(nodes, shape, sizes, machine),
+        pcus={},
         run=run,
         carried_bytes=CARRY_SLOTS * carried,
         machine=machine,
         memory=first_memory(machine),
         slower=dict(_slower(nodes, machine, run.homes)) if run.homes.ddr else {},
+        streaming=outside(block, nodes, run),
+        costs=TileCosts(nodes, machine),
     )
+    return [
+        replace(first, shape=shape, pcus=_shares(nodes, shape, sizes, machine), opened={}, times={}, bodies={})
+        for shape in shapes
+    ]
 
 
 def _slower(nodes: Mapping[str, Asked], machine: Machine, homes: Homes) -> Iterator[tuple[str, Fraction]]:
@@ -125,7 +128,7 @@ def _slower(nodes: Mapping[str, Asked], machine: Machine, homes: Homes) -> Itera
 
 def single_steps(of: Sketch, tiles: Tiles) -> frozenset[int]:
     """The nests, by their keys, whose one tile is the whole dim."""
-    return frozenset(nest.key for nest in all_nests(of.shape) if tiles[nest.key] >= of.sizes[nest.dim])
+    return frozenset([nest.key for nest in of.nests if tiles[nest.key] >= of.sizes[nest.dim]])
 
 
 def _shares(nodes: Mapping[str, Asked], shape: Shape, sizes: Mapping[str, int], machine: Machine) -> dict[str, int]:

@@ -9,7 +9,7 @@ in use must be there as a whole.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from rdu_model.machine import Machine
 
@@ -19,8 +19,7 @@ SMALL_TILES = 8
 EXECUTIONS_AHEAD = 2
 
 
-@dataclass(frozen=True)
-class Stream:
+class Stream(NamedTuple):
     """A stream of `tiles` tiles of `slot_bytes` in one execution of its block."""
 
     slot_bytes: int
@@ -39,23 +38,26 @@ def least_bytes(machine: Machine) -> int:
 
 def allowed_bytes(streams: Sequence[Stream], prefetch_bytes: int, machine: Machine) -> tuple[int, ...]:
     """What each stream may hold."""
-    total = max(1, sum(stream.total_bytes for stream in streams))
-    least = least_bytes(machine)
-    return tuple(least + prefetch_bytes * stream.total_bytes // total for stream in streams)
+    totals = [slot_bytes * tiles for slot_bytes, tiles in streams]
+    total, least = max(1, sum(totals)), least_bytes(machine)
+    return tuple([least + prefetch_bytes * each // total for each in totals])
 
 
 def slots_ahead(streams: Sequence[Stream], prefetch_bytes: int, machine: Machine) -> tuple[int, ...]:
     """The slots of each stream, at least one."""
-    return tuple(
-        _slots(stream, least_bytes(machine), allowed)
-        for stream, allowed in zip(streams, allowed_bytes(streams, prefetch_bytes, machine), strict=True)
-    )
+    return slots_within(streams, allowed_bytes(streams, prefetch_bytes, machine), machine)
+
+
+def slots_within(streams: Sequence[Stream], allowed: Sequence[int], machine: Machine) -> tuple[int, ...]:
+    """The slots of streams that may hold so many bytes each."""
+    least = least_bytes(machine)
+    return tuple([_slots(stream, least, most) for stream, most in zip(streams, allowed, strict=True)])
 
 
 def _slots(stream: Stream, least: int, allowed: int) -> int:
-    if not stream.slot_bytes:
+    slot_bytes, tiles = stream
+    if not slot_bytes:
         return 1
-    always = min(SMALL_TILES, least // stream.slot_bytes)
-    more = (allowed - always * stream.slot_bytes) // stream.slot_bytes if always < SMALL_TILES else 0
-    more = max(more, (allowed - least) // stream.slot_bytes)
-    return min(EXECUTIONS_AHEAD * stream.tiles, max(1, always + more))
+    always = min(SMALL_TILES, least // slot_bytes)
+    more = (allowed - always * slot_bytes) // slot_bytes if always < SMALL_TILES else 0
+    return min(EXECUTIONS_AHEAD * tiles, max(1, always + max(more, (allowed - least) // slot_bytes)))

@@ -18,7 +18,7 @@ from rdu_model.machine import Machine, macs_per_pcu, usable_pcus
 from rdu_model.nests import STYLES, Nest, nest
 from rdu_model.pipe import ITERATION, Item, Pipe, nodes_of
 from rdu_model.predict import predict, streamed_bytes
-from rdu_model.sketch import Sketch, sketch
+from rdu_model.sketch import Sketch, sketches
 
 # How often the tiles of all loops are chosen again, given those of the others.
 ROUNDS = 2
@@ -46,7 +46,7 @@ def shapes_of(block: Block, nodes: Sequence[Asked], machine: Machine, run: Run) 
     # Of very many nodes one way: each takes long.
     styles = STYLES if len(nodes) <= MANY_NODES else STYLES[:1]
     shapes = dict.fromkeys(nest(nodes, sizes, weight, style) for style in styles)
-    return [sketch(block, by_name, shape, machine, run) for shape in shapes]
+    return sketches(block, by_name, shapes, machine, run)
 
 
 def tile(shapes: Sequence[Sketch], room_bytes: int) -> tuple[Sketch, dict[int, int]]:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from rdu_model.estimate import estimate
 from rdu_model.section import Section
 
 
@@ -18,4 +15,4 @@ def wired(section: Section, placement: str, seed: int) -> Section:
         from rdu_model.layout import place_and_route
 
         return place_and_route(section, seed)
-    return replace(section, wires=estimate(section).wires)
+    return section.estimated
