@@ -52,7 +52,7 @@ def test_running_all_lists_what_each_study_found(tmp_path: Path, monkeypatch: py
     names = ("drafted_tokens", "workloads")
     monkeypatch.setattr(study, "study_names", lambda: names)
     monkeypatch.setattr(study, "run_study", lambda name, tell: Result(f"{name} <found>", (("page.html", b"page"),)))
-    result = CliRunner().invoke(cli, ["run", "all", "-o", str(tmp_path)])
+    result = CliRunner().invoke(cli, ["run", "all", "-j", "1", "-o", str(tmp_path)])
     assert result.exit_code == 0, result.stderr
     index = (tmp_path / "index.html").read_bytes()
     for name in names:

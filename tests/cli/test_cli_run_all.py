@@ -1,0 +1,122 @@
+"""Running all studies: what is there is skipped, what fails stops nothing, and other files of a folder stay."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from experiments import study, study_folder
+from experiments.cli import cli
+from experiments.study_queue import run_studies
+from patterns.errors import UserError
+
+NAMES = ("calls_per_token", "kernel_looping", "workloads")
+
+
+@pytest.fixture
+def ran(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of studies as they are run, by a stand-in; one of them fails the first time."""
+    found: list[str] = []
+
+    def run(name: str, tell: Callable[[str], None]) -> study.Result:
+        found.append(name)
+        tell("a row")
+        if name == "kernel_looping" and len(found) < 3:
+            raise UserError("no room for it")
+        return study.Result(f"{name} found", (("page.html", b"page"), ("table.csv", b"a,b\n")))
+
+    monkeypatch.setattr(study, "study_names", lambda: NAMES)
+    monkeypatch.setattr(study, "run_study", run)
+    return found
+
+
+def run_all(folder: Path, *more: str) -> Result:
+    return CliRunner().invoke(cli, ["run", "all", "-j", "1", "-o", str(folder), *more], standalone_mode=False)
+
+
+def test_a_study_that_fails_stops_no_other_and_is_run_when_all_are_run_again(tmp_path: Path, ran: list[str]) -> None:
+    first = run_all(tmp_path)
+    assert first.return_value == 3
+    assert ran == list(NAMES)
+    assert first.stdout == "calls_per_token: calls_per_token found\nworkloads: workloads found\n"
+    assert "kernel_looping failed: no room for it" in first.stderr
+    assert "1 of 3 studies failed: kernel_looping" in first.stderr
+    assert not (tmp_path / "kernel_looping").exists()
+
+    second = run_all(tmp_path)
+    assert second.return_value == 0
+    assert ran == [*NAMES, "kernel_looping"]
+    assert second.stderr.count("was made before: skipped") == 2
+    assert second.stdout.splitlines() == [f"{name}: {name} found" for name in NAMES]
+    index = (tmp_path / "index.html").read_text()
+    assert all(f'href="{name}/page.html"' in index for name in NAMES)
+
+    assert run_all(tmp_path, "--again").return_value == 0
+    assert ran[4:] == list(NAMES)
+
+
+def spoil_a_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "table.csv").write_text("a,c\n")
+
+
+def lose_a_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "page.html").unlink()
+
+
+def cut_the_record(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    record = folder / study_folder.RECORD
+    record.write_text(record.read_text()[:40])
+
+
+def say_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / study_folder.RECORD).write_text(json.dumps(["calls_per_token"]))
+
+
+def change_the_model(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(study_folder, "_shared_version", lambda: "another")
+
+
+@pytest.mark.parametrize("spoil", [spoil_a_file, lose_a_file, cut_the_record, say_nothing, change_the_model])
+def test_a_folder_is_made_again_unless_it_is_whole_and_the_same(
+    spoil: Callable[[Path, pytest.MonkeyPatch], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "calls_per_token"
+    made = study.Result("found", (("page.html", b"page"), ("table.csv", b"a,b\n")))
+    study_folder.write_study(folder, "calls_per_token", made)
+    assert study_folder.made_before(folder, "calls_per_token") == "found"
+    assert study_folder.made_before(folder, "workloads") is None
+    spoil(folder, monkeypatch)
+    assert study_folder.made_before(folder, "calls_per_token") is None
+
+
+def test_other_files_of_a_folder_stay_and_those_of_the_same_name_are_replaced(tmp_path: Path, ran: list[str]) -> None:
+    folder = tmp_path / "workloads"
+    folder.mkdir()
+    (folder / "notes.txt").write_text("mine")
+    (folder / "page.html").write_text("old")
+    run_all(tmp_path)
+    assert (folder / "notes.txt").read_text() == "mine"
+    assert (folder / "page.html").read_text() == "page"
+
+
+@pytest.mark.parametrize("place", ["workloads", "workloads/page.html/", "index.html/"])
+def test_what_cannot_be_written_is_refused_before_anything_is_run(place: str, tmp_path: Path, ran: list[str]) -> None:
+    path = tmp_path / place
+    if place.endswith("/"):
+        path.mkdir(parents=True)
+    else:
+        path.write_text("a file")
+    result = CliRunner().invoke(cli, ["run", "all", "-j", "1", "-o", str(tmp_path)])
+    assert result.exit_code == 2
+    assert str(path) in result.stderr
+    assert not ran
+
+
+def test_a_study_in_a_process_of_its_own_is_written_and_a_mistake_is_told(tmp_path: Path) -> None:
+    ended = {one.name: one for one in run_studies(("littles_law", "unheard_of"), tmp_path, 2, lambda text: None)}
+    assert study_folder.made_before(tmp_path / "littles_law", "littles_law") == ended["littles_law"].finding
+    assert "unknown study 'unheard_of'" in ended["unheard_of"].failure
