@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 from experiments.text.energy import SHOWN, joules_text, range_text
 from experiments.text.quantity import percent_texts, time_text, time_texts
+from experiments.validation.plan_bands import combined
 
 if TYPE_CHECKING:
+    from experiments.compare import Outcome
     from patterns.energy import Energy
     from patterns.report import Report
 
@@ -53,17 +55,23 @@ class Account:
     error: str = ""
 
 
-def time_account(title: str, reports: Sequence[Report], names: Sequence[str], values: Values) -> Account:
-    """A bar a report: parts of its time, with the lower bound marked."""
-    longest_ps = max((report.time_ps for report in reports), default=0) or 1
+def time_account(title: str, outcomes: Sequence[Outcome], names: Sequence[str], values: Values) -> Account:
+    """A bar a report: parts of its time, with the lower bound marked, and the error band where there is one."""
+    reports = [outcome.report for outcome in outcomes]
+    bands = [combined(outcome.bands) or (0.0, 0.0) for outcome in outcomes]
+    ends_ps = [report.time_ps * (1 + high / 100) for report, (_, high) in zip(reports, bands, strict=True)]
+    scale = WIDTH_PERCENT / (max(ends_ps, default=0) or 1)
     used = [name for name in names if any(dict(values(report)).get(name) for report in reports)]
-    rows = tuple(time_row(report, used, dict(values(report)), longest_ps) for report in reports)
+    pairs = zip(reports, bands, strict=True)
+    rows = tuple(time_row(report, used, dict(values(report)), band, scale) for report, band in pairs)
     words = tuple((name, name.replace("_", " ")) for name in used)
-    return Account(title, rows, words, "lower bound")
+    return Account(title, rows, words, "lower bound", "error band" if any(map(any, bands)) else "")
 
 
-def time_row(report: Report, names: Sequence[str], parts_ps: dict[str, int], longest_ps: int) -> Row:
-    """The bar of one report; its texts are those of the table."""
+def time_row(
+    report: Report, names: Sequence[str], parts_ps: dict[str, int], band: tuple[float, float], scale: float
+) -> Row:
+    """The bar of one report; its texts are those of the table. band: in percent of the time, zeros for none."""
     amounts = [parts_ps.get(name, 0) for name in names]
     times, _ = time_texts(amounts)
     texts = [
@@ -71,11 +79,13 @@ def time_row(report: Report, names: Sequence[str], parts_ps: dict[str, int], lon
         for name, time, percent in zip(names, times, percent_texts(amounts), strict=True)
     ]
     label = f"{report.machine} {report.mode}"
-    pieces = tuple(pieces_of(names, amounts, texts, WIDTH_PERCENT / longest_ps))
+    pieces = tuple(pieces_of(names, amounts, texts, scale))
     spoken = f"{label}, {time_text(report.time_ps)}: {'; '.join(piece.text for piece in pieces)}"
     bound_text = f"lower bound {time_text(report.bound_ps)}"
-    bound = rounded(WIDTH_PERCENT * report.bound_ps / longest_ps)
-    return Row(label, pieces, time_text(report.time_ps), spoken, bound, bound_text)
+    low, high = (rounded(report.time_ps * (1 + end / 100) * scale) for end in band) if any(band) else (None, None)
+    return Row(
+        label, pieces, time_text(report.time_ps), spoken, rounded(report.bound_ps * scale), bound_text, low, high
+    )
 
 
 def energy_account(reports: Sequence[Report], word: str) -> Account:

@@ -10,7 +10,10 @@ class Graph {
     this.sides = [...root.querySelectorAll(".side")];
     this.sides.forEach((side, n) => { if (n) side.querySelector(".drawing").append(drawing.cloneNode(true)); });
     for (const [n, side] of this.sides.entries()) {
-      for (const box of side.querySelectorAll("g.box")) {
+      const boxes = [...side.querySelectorAll("g.box")];
+      boxes.slice(1).forEach((box) => box.setAttribute("tabindex", "-1"));
+      side.addEventListener("keydown", (event) => this.step(boxes, event));
+      for (const box of boxes) {
         const point = (event) => this.show(n, box, event.clientX, event.clientY);
         const stand = () => { const place = box.getBoundingClientRect(); this.show(n, box, place.right - 14, place.top); };
         box.addEventListener("pointermove", point);
@@ -27,6 +30,19 @@ class Graph {
     this.size(0);
     view.root.addEventListener("tracks", () => this.color());
     this.color();
+  }
+
+  // One stop of the tab key a drawing; arrows go on from box to box.
+  step(boxes, event) {
+    const at = boxes.indexOf(document.activeElement);
+    const step = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1 }[event.key];
+    if (at < 0 || !step) return;
+    event.preventDefault();
+    const next = boxes[Math.min(Math.max(at + step, 0), boxes.length - 1)];
+    boxes[at].setAttribute("tabindex", "-1");
+    next.setAttribute("tabindex", "0");
+    next.focus();
+    next.scrollIntoView({ block: "nearest", inline: "nearest" });
   }
 
   // By a factor; with 0 as wide as there is room, but not so small that nothing can be read.

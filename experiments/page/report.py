@@ -124,11 +124,11 @@ def panels(outcomes: Sequence[Outcome]) -> list[dict[str, Any]]:
 
 def accounts(comparison: Comparison, word: str) -> list[Account]:
     """The overlap account and the waterfall as bars."""
-    reports = comparison.reports
+    outcomes = comparison.outcomes
     overlap, waterfall = (str(parts[0]) for parts in numbers(comparison, word))
     return [
-        time_account(overlap, reports, OVERLAP_PARTS, lambda report: report.overlap_ps),
-        time_account(waterfall, reports, WATERFALL_PARTS, lambda report: report.waterfall_ps),
+        time_account(overlap, outcomes, OVERLAP_PARTS, lambda report: report.overlap_ps),
+        time_account(waterfall, outcomes, WATERFALL_PARTS, lambda report: report.waterfall_ps),
     ]
 
 

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 from experiments.charting.examples import duration_ps
 from experiments.page.spans import packed
+from experiments.text.error_bands import band_text
 from experiments.text.quantity import time_text
 from experiments.trace import process_name
+from experiments.validation.plan_bands import combined
 from patterns.pipeline.calls import DEVICE
 from patterns.pipeline.lanes import shares
 
@@ -78,6 +80,7 @@ def run_data(outcome: Outcome, places: Mapping[Drawn, int]) -> dict[str, Any]:
         "time_ps": report.time_ps,
         "time": time_text(report.time_ps),
         "bound_ps": report.bound_ps,
+        "band": band_text(combined(outcome.bands)),
         "schedule": places[execution.schedule, execution.schedule_program.units],
         "calls": [call_data(outcome, call, places) for call in plan.calls],
         "longest": plan.calls.index(longest) if longest is not None else None,

@@ -12,6 +12,7 @@ import pytest
 from experiments.page.report import report_page
 from experiments.page.runs import timelines_of
 from experiments.page.spans import packed
+from experiments.text.quantity import time_text
 from patterns.errors import Deadlock
 from patterns.pipeline.simulate import simulate
 from patterns.pipeline.timeline import real_spans
@@ -124,6 +125,8 @@ def test_the_page_shows_everything_and_no_name_breaks_out(page: Page) -> None:
     assert page.locator(f".groups >> text={made.HOSTILE}").count() == 0  # a call of one node is no group
     box = page.locator(".side").first.locator("g.box[data-node]").first
     box.focus()
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("ArrowDown")
     told = page.locator(".tip").inner_text()
     for words in (made.HOSTILE, "because <b>it</b> is so", made.QUOTES):
         assert words in told
@@ -186,6 +189,11 @@ def test_keys_and_drags_move_both_panels(page: Page) -> None:
     assert seen(page)[0] == pytest.approx(near[0] + 100 / scale)
     page.keyboard.press("0")
     assert seen(page) == whole
+
+
+def test_times_are_written_as_everywhere(page: Page) -> None:
+    times = [1, 999, 1_000, 9_999, 45_165_027, 999_949_999, 1_000_000_000, 9_999_500_000, 7_684_123_456_789]
+    assert page.evaluate("(times) => times.map(timeText)", times) == [time_text(one) for one in times]
 
 
 def test_search_marks_and_jumps(page: Page) -> None:
