@@ -11,7 +11,7 @@ from itertools import groupby
 from experiments.charting.examples import lane_names
 from patterns.pipeline.lanes import spans_in_all
 from patterns.pipeline.program import Program, UnitClass
-from patterns.pipeline.timeline import Span, Timeline, Window, real_cycle, real_spans
+from patterns.pipeline.timeline import Repeated, Span, Timeline, first_passes, real_spans, repeats
 
 # Above this many spans a period that repeats is drawn once, and its repeats as one block.
 MOST_UNROLLED = 20_000
@@ -43,13 +43,12 @@ def blocks_of(program: Program, timeline: Timeline) -> tuple[Block, ...]:
     if spans_in_all(timeline) <= MOST_UNROLLED:
         return tuple(_block(span, lanes, classes) for span in real_spans(timeline) if span.start < span.end)
     found = [
-        replace(_block(span, lanes, classes), start=at, end=at + span.end - span.start)
-        for span in timeline.spans
+        replace(_block(span, lanes, classes), start=span.start + shift, end=span.end + shift)
+        for span, shift in first_passes(timeline)
         if span.start < span.end
-        for at in (real_cycle(timeline, span.start),)
     ]
-    for window in timeline.windows:
-        found += _repeats(timeline, window, lanes, classes)
+    for repeated in repeats(timeline):
+        found += _repeats(repeated, lanes, classes)
     return tuple(sorted(found, key=lambda block: (block.start, block.lane)))
 
 
@@ -59,21 +58,18 @@ def _block(span: Span, lanes: Mapping[tuple[str, str], str], classes: Mapping[st
 
 
 def _repeats(
-    timeline: Timeline, window: Window, lanes: Mapping[tuple[str, str], str], classes: Mapping[str, UnitClass]
+    repeated: Repeated, lanes: Mapping[tuple[str, str], str], classes: Mapping[str, UnitClass]
 ) -> Iterator[Block]:
-    """What a window's repeats come to in its first happening: a block a lane."""
-    begin, end = real_cycle(timeline, window.start), real_cycle(timeline, window.end)
-    one_pass = (end - begin) // (window.extra + 1)
+    """What a window's repeats come to: a block a lane."""
     uses: Counter[tuple[str, UnitClass]] = Counter()
     busy: Counter[tuple[str, UnitClass]] = Counter()
-    for span in timeline.spans:
-        if window.start < span.start <= window.end and span.start < span.end:
+    for span, times in repeated.spans:
+        if span.start < span.end:
             key = lanes[span.role, span.unit], classes[span.unit]
-            uses[key] += window.extra
-            busy[key] += window.extra * (span.end - span.start)
-    for (lane, unit_class), count in uses.items():
-        label = f"x {window.extra:,}"
-        yield Block(lane, label, unit_class, begin + one_pass, end, count, busy[lane, unit_class])
+            uses[key] += repeated.extra * times
+            busy[key] += repeated.extra * times * (span.end - span.start)
+    for key, count in uses.items():
+        yield Block(key[0], f"x {repeated.extra:,}", key[1], repeated.begin, repeated.end, count, busy[key])
 
 
 def put_together(blocks: Sequence[Block], until: int) -> tuple[Block, ...]:
@@ -81,20 +77,24 @@ def put_together(blocks: Sequence[Block], until: int) -> tuple[Block, ...]:
     if len(blocks) <= MOST_BLOCKS:
         return tuple(blocks)
     width = max(1, until // BINS)
-    near: dict[tuple[str, str, int], list[Block]] = defaultdict(list)
+    near: dict[tuple[str, int], list[Block]] = defaultdict(list)
     for block in blocks:
-        near[block.lane, block.what, block.start // width].append(block)
+        near[block.lane, block.start // width].append(block)
     merged = [_one(group) for group in near.values()]
     return tuple(sorted(merged, key=lambda block: (block.start, block.lane)))
 
 
 def _one(group: Sequence[Block]) -> Block:
-    """Several blocks of a lane as one."""
+    """Several blocks of a lane as one, which looks like those that are busy longest."""
     if len(group) == 1:
         return group[0]
+    busiest: Counter[str] = Counter()
+    for block in group:
+        busiest[block.what] += block.busy
     count = sum(block.count for block in group)
     end, busy = max(block.end for block in group), sum(block.busy for block in group)
-    return replace(group[0], label=f"x {count:,}", end=end, count=count, busy=busy)
+    what = max(busiest, key=lambda name: busiest[name])
+    return replace(group[0], label=f"x {count:,}", what=what, end=end, count=count, busy=busy)
 
 
 def sub_lanes(blocks: Sequence[Block]) -> tuple[tuple[str, int], ...]:

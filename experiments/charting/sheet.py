@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+# What no line breaks between.
+NUMBER_AND_UNIT = re.compile(r"(\d) ((?:[munp]?s|calls?)\b)")
 ONE_COLUMN, TWO_COLUMNS = 3.33, 7.0
 # About as many letters of the size of titles fit in an inch.
 LETTERS_AN_INCH = 16
@@ -48,7 +51,7 @@ def wrapped(text: str, letters: int) -> str:
 
 def name_panel(axes: Axes, text: str, width: float) -> None:
     """A title above a panel that takes the figure's whole width, from its left edge on."""
-    lines = wrapped(text, int(width * PANEL_LETTERS_AN_INCH))
+    lines = wrapped(NUMBER_AND_UNIT.sub("\\1\u00a0\\2", text), int(width * PANEL_LETTERS_AN_INCH))
     # Room for it is made by an empty title: one that begins left of the axes would push these to the right.
     axes.set_title("\n".join(" " for _ in lines.split("\n")))
     at = {"xycoords": ("figure fraction", "axes fraction"), "xytext": (0, 5), "textcoords": "offset points"}

@@ -110,6 +110,29 @@ def real_spans(timeline: Timeline, begin_cycle: int = 0, end_cycle: int | None =
     return wanted if end_cycle is None else takewhile(lambda span: span.start < end_cycle, wanted)
 
 
+def first_passes(timeline: Timeline) -> Iterator[tuple[Span, int]]:
+    """Every stepped span, and how many cycles later it really happened first."""
+    return _firsts(timeline.spans, _body(timeline), 0)
+
+
+def repeats(timeline: Timeline) -> Iterator[Repeated]:
+    """The repeats of every window where it happens first."""
+    return _repeats(timeline.spans, _body(timeline), 0)
+
+
+@dataclass(frozen=True)
+class Repeated:
+    """What a window does after its first pass, in real cycles [begin, end): `extra` more passes.
+
+    spans: of one pass, and how often each happens in it.
+    """
+
+    begin: int
+    end: int
+    extra: int
+    spans: tuple[tuple[Span, int], ...] = field(repr=False)
+
+
 @dataclass(frozen=True)
 class _Body:
     """One pass of a window: the spans [first, last) and windows in it; cycles and spans, inner repeats included."""
@@ -163,6 +186,36 @@ def _skipped_before(body: _Body, stepped: int) -> int:
         for inner in body.inner
         if inner.start < stepped
     )
+
+
+def _firsts(spans: tuple[Span, ...], body: _Body, shift: int) -> Iterator[tuple[Span, int]]:
+    """The first pass of a body and of all windows in it."""
+    first = body.first
+    for inner in body.inner:
+        yield from ((spans[i], shift) for i in range(first, inner.first))
+        yield from _firsts(spans, inner, shift)
+        shift += inner.skipped
+        first = inner.last
+    yield from ((spans[i], shift) for i in range(first, body.last))
+
+
+def _repeats(spans: tuple[Span, ...], body: _Body, shift: int) -> Iterator[Repeated]:
+    """The repeats of the windows in the first pass of a body."""
+    for inner in body.inner:
+        yield from _repeats(spans, inner, shift)
+        begin = inner.start + shift + inner.cycles
+        yield Repeated(begin, begin + inner.extra * inner.cycles, inner.extra, tuple(_one_pass(spans, inner, 1)))
+        shift += inner.skipped
+
+
+def _one_pass(spans: tuple[Span, ...], body: _Body, times: int) -> Iterator[tuple[Span, int]]:
+    """Spans of a pass of a body, and how often each happens in it, windows in it included."""
+    first = body.first
+    for inner in body.inner:
+        yield from ((spans[i], times) for i in range(first, inner.first))
+        yield from _one_pass(spans, inner, times * (inner.extra + 1))
+        first = inner.last
+    yield from ((spans[i], times) for i in range(first, body.last))
 
 
 def _unroll(spans: tuple[Span, ...], body: _Body, shift: int, position: int, skip_before: int) -> Iterator[Span]:
