@@ -1,12 +1,14 @@
-"""The verbs of patternloom for scripts and notebooks: load, lower, simulate, summarize, compare, plot, run.
+"""patternloom's verbs for scripts and notebooks: load, lower, simulate, summarize, compare, plot, report, sweep, run.
 
-    from experiments.api import compare, load, lower, plot, simulate, summarize
+    from experiments.api import compare, load, lower, plot, report, simulate, summarize, sweep
 
     graph = load("llama-3.1-8b", context=8192)
     report = summarize(simulate(lower(graph, "h100_sxm", "library")))
     print(report.calls, report.time_s, report.bound_s)
     comparison = compare("llama-3.1-8b", gpus=2, sockets=2)
     plot(comparison, "fusion").save("plots")
+    report(comparison).save("report.html")
+    frame = sweep("decode_by_context").to_dataframe()
 
 Each verb returns a new frozen value and changes none. What a user got wrong raises a UserError with the same message as
 at the command line. In a notebook the values show themselves as tables and pictures.
@@ -26,13 +28,15 @@ from patterns.summarize import summarize
 if TYPE_CHECKING:
     from experiments.compare import Comparison
     from experiments.plotted import Plotted
+    from experiments.reported import Reported
     from experiments.study import Result
+    from experiments.swept import Swept
     from patterns.graph import Graph
     from patterns.library import Phase
     from patterns.plan import Plan
     from patterns.report import Execution
 
-__all__ = ["UserError", "compare", "load", "lower", "plot", "run", "simulate", "summarize"]
+__all__ = ["UserError", "compare", "load", "lower", "plot", "report", "run", "simulate", "summarize", "sweep"]
 
 
 def load(
@@ -101,6 +105,39 @@ def plot(comparison: Comparison, kind: str) -> Plotted:
     from experiments.plotted import plotted
 
     return plotted(comparison, kind)
+
+
+def report(comparison: Comparison) -> Reported:
+    """A comparison as one page of HTML that needs no network: tables, both time lines, graph, bounds and sources."""
+    from experiments.page.report import report_page
+    from experiments.reported import Reported
+    from experiments.text.comparison import title
+
+    return Reported(title(comparison).replace("\n", ": "), report_page(comparison))
+
+
+def sweep(
+    source: str | Path | Mapping[str, Any],
+    store: str | Path | None = None,
+    *,
+    settings: Mapping[str, Any] | None = None,
+    jobs: int | None = None,
+    scheduler: str | None = None,
+    retry: bool = False,
+) -> Swept:
+    """Every point of a sweep, run: a file, an example's name, or a mapping of what a file would say.
+
+    store: an SQLite file, in which rows are kept: those that it has are not run again (with `retry`: those that are
+    ok). settings: one value of a field for all points. jobs: worker processes (None: the cores, where there is enough
+    to do). scheduler: of a Dask cluster, "tcp://HOST:PORT". A point that does not fit or fails is a row that says why.
+    Raises SpecError and other UserErrors for what is wrong with the sweep, its store or its cluster.
+    """
+    from experiments.sweep.workers import Workers
+    from experiments.swept import sweep_of
+
+    if jobs is not None and (jobs < 1 or scheduler is not None):
+        raise UserError("jobs: at least 1, and not with a scheduler, whose cluster has its own")
+    return sweep_of(source, _pairs(settings or {}), store, Workers(jobs, scheduler), retry)
 
 
 def run(study: str) -> Result:

@@ -32,6 +32,12 @@ def progress(points: int) -> Iterator[Tell]:
 
 
 @contextmanager
+def silent(points: int) -> Iterator[Tell]:
+    """Nobody is told, as where a script runs the sweep."""
+    yield untold
+
+
+@contextmanager
 def _bar(points: int) -> Iterator[Tell]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn

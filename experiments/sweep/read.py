@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from experiments.sweep.fields import Known, Place, known_names, mistaken
 from experiments.sweep.values import Value
@@ -14,7 +15,7 @@ from experiments.sweep.where import Filter, need_names, parse_filter, plain_name
 from patterns.errors import Mistake, UserError
 from patterns.expression import ExpressionError
 from patterns.library import names as workload_names
-from patterns.load import Document, load_file, validate
+from patterns.load import Document, load_file, load_text, validate
 from patterns.scalars import plain_scalar
 
 if TYPE_CHECKING:
@@ -67,13 +68,27 @@ def read_sweep(file: Path, settings: Iterable[tuple[str, str]] = ()) -> Sweep:
 
     Raises SpecError with every mistake, UserError if there is no such file.
     """
+    return _sweep_in(load_file(file), file, tuple(settings))
+
+
+def sweep_from(data: Mapping[str, Any], settings: Iterable[tuple[str, str]] = ()) -> Sweep:
+    """The sweep that data says, in the form of a sweep file, called 'sweep'; paths are from the folder one is in.
+
+    Raises SpecError with every mistake, UserError for what no file could say.
+    """
+    try:
+        text = json.dumps(data, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise UserError(f"a sweep is made of mappings, lists, texts and numbers: {error}") from None
+    return _sweep_in(load_text(text, "sweep"), Path("sweep"), tuple(settings))
+
+
+def _sweep_in(document: Document, file: Path, settings: Pairs) -> Sweep:
     from experiments.sweep.spec import SweepSpec
 
-    document = load_file(file)
     spec = validate(SweepSpec, document)
-    read = _pinned(_plain(file, spec), tuple(settings))
+    read = _pinned(_plain(file, spec), settings)
     mistakes: list[Mistake] = []
-    settings = tuple(settings)
     known = known_names(*_workloads(read))
     for name, _ in settings:
         known.find(name)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,7 @@ from experiments import api
 from experiments.compare import Comparison
 from experiments.compare import compare as compared
 from experiments.request import Request
-from patterns.errors import UnknownName
+from patterns.errors import UnknownName, UserError
 
 
 @pytest.fixture(scope="module")
@@ -76,3 +78,64 @@ def test_values_show_themselves_in_a_notebook(comparison: Comparison) -> None:
     for word, value in {"launches": plan, "softmax.e": execution, "bound": api.summarize(execution)}.items():
         assert word in html.lookup(value)(value)
     assert "megakernel" in comparison._repr_html_()
+
+
+def test_a_report_is_the_page_of_the_command_in_a_frame(comparison: Comparison, tmp_path: Path) -> None:
+    from experiments.page.report import report_page
+
+    page = api.report(comparison)
+    assert page.save(tmp_path / "page.html").read_text(encoding="utf-8") == report_page(comparison)
+    (frame,) = re.findall(r'^<iframe title="[^"<>]*" srcdoc="([^"<>]*)"', page._repr_html_())
+    assert unescape(frame) == page.html
+    assert len(repr(page)) < 200
+
+
+SWEEP = {
+    "fixed": {"workload": "softmax", "machine": "h100_sxm"},
+    "grid": {"mode": ["pattern", "library"], "rows": (64, 256)},
+}
+
+
+def test_a_sweep_of_data_is_that_of_the_file_that_says_so(tmp_path: Path) -> None:
+    swept = api.sweep(SWEEP, tmp_path / "rows.db", jobs=1)
+    (tmp_path / "same.yaml").write_text(
+        "fixed: {workload: softmax, machine: h100_sxm}\ngrid: {mode: [pattern, library], rows: [64, 256]}\n"
+    )
+    assert api.sweep(tmp_path / "same.yaml", jobs=1).records == swept.records
+    assert "4 points: 4 ok; 4 were there already" in api.sweep(SWEEP, tmp_path / "rows.db").summary
+    frame, arrays = swept.to_dataframe(), swept.to_xarray()
+    assert len(swept) == len(frame) == 4
+    assert swept.failed == ()
+    assert dict(arrays.sizes) == {"mode": 2, "rows": 2}
+    calls = {(record["mode"], record["rows"]): record["calls"] for record in swept.records}
+    assert calls == {("pattern", 64): 3, ("pattern", 256): 3, ("library", 64): 1, ("library", 256): 1}
+    assert int(arrays.calls.sel(mode="pattern", rows=64)) == 3
+    assert arrays.time_us.attrs["units"] == "us"
+    assert swept._repr_html_().count("<tr") == 1 + 4
+    with pytest.raises(UserError, match="same mode"):
+        swept.to_xarray("mode")
+
+
+def test_a_point_that_does_not_fit_is_a_row_that_says_so() -> None:
+    swept = api.sweep("stages_that_fit", settings={"option.stages": 7}, jobs=1)
+    (row,) = swept.failed
+    assert row["status"] == "infeasible"
+    assert row["needed"] > row["available"]
+    assert str(row["nearest"]) in swept._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("source", "keywords", "what"),
+    [
+        ({"grid": {"batch": [1, 2]}}, {}, "no workload is given"),
+        ({"fixed": {"workload": "softmax", "machine": "h100_sxm"}, "gird": {}}, {}, "grid"),
+        ({"fixed": {"workload": object()}}, {}, "mappings, lists, texts and numbers"),
+        (SWEEP, {"settings": {"rowz": 3}}, "rows"),
+        (SWEEP, {"jobs": 0}, "at least 1"),
+        (SWEEP, {"jobs": 2, "scheduler": "tcp://127.0.0.1:1"}, "scheduler"),
+        ("no_such.yaml", {}, "no_such"),
+    ],
+)
+def test_a_mistake_in_a_sweep_is_told(source: object, keywords: dict[str, object], what: str) -> None:
+    with pytest.raises(UserError, match=what):
+        api.sweep(source, **keywords)  # type: ignore[arg-type]
