@@ -141,19 +141,30 @@ class Panel {
     const left = Math.max(this.x(begin * cycle), this.gutter);
     const right = Math.min(this.x((begin + body.passes * body.cycles) * cycle), this.width);
     if (right <= left) return;
+    const found = this.matches ? this.matchedLanes(body) : new Set();
     this.lanes.forEach((lane, place) => {
       if (!body.busy[place] || !this.visible(place)) return;
       const share = Math.min(body.busy[place] / body.cycles, 1), y = this.y(place) + (LANE - BAR) / 2;
       context.fillStyle = colors[lane.unitClass];
       context.globalAlpha = 0.2;
       context.fillRect(left, y, right - left, BAR);
-      context.globalAlpha = this.matches ? 0.35 : 0.85;
+      context.globalAlpha = this.matches && !found.has(place) ? 0.3 : 0.85;
       context.fillRect(left, y + BAR * (1 - share), right - left, Math.max(1, BAR * share));
       context.globalAlpha = 1;
+      context.strokeStyle = colors.ink;
+      context.lineWidth = 1.2;
+      if (found.has(place)) context.strokeRect(left, y - 1.5, right - left, BAR + 3);
       this.hits[place].push([left, right, -1, begin, body, share]);
     });
     if (body.end > this.track.timeline.hiddenFrom) this.paintHidden(begin * cycle, (begin + body.passes * body.cycles) * cycle);
     this.drawn++;
+  }
+
+  // Lanes in which a folded repeat holds something that was searched for.
+  matchedLanes(body) {
+    const { kinds, laneOf } = this.track.timeline, found = new Set();
+    for (let i = body.first; i < body.last; i++) if (this.matches.has(kinds[i])) found.add(laneOf[i]);
+    return found;
   }
 
   paintHidden(from, to) {

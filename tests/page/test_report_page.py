@@ -169,6 +169,14 @@ def test_a_repeated_period_is_one_block_until_it_is_wide_enough(page: Page) -> N
     assert hover(page, 1, 0.5, 0).startswith("mma")
 
 
+def test_a_call_is_looked_into_by_a_double_click(page: Page) -> None:
+    hover(page, 1, 0.5, 0)
+    box = standing(page, 1)
+    page.mouse.dblclick(box["x"] + 600, box["y"] + page.evaluate("view.panels[1].top") + 9)
+    assert page.locator("input[value=inside]").is_checked()
+    assert "in one launch" in page.locator(".summary").nth(1).inner_text()
+
+
 def test_keys_and_drags_move_both_panels(page: Page) -> None:
     lanes(page, 0).focus()
     whole = seen(page)
