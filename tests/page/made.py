@@ -15,7 +15,7 @@ from patterns.summarize import summarize
 from tests.pipeline.view_programs import CONSUME, SM_UNITS, load, persistent
 from tests.report_plans import GRAPH, HEAD_CALL, LAYER_CALL, PLAN, RATES
 
-HOSTILE = "</script><script>window.hacked=1</script>"
+HOSTILE = '"></script><script>window.hacked=1</script>'
 QUOTES = "e<ü>\"'&"
 SPANS = 20_000
 TRIPS = 100_000
