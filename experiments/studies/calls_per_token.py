@@ -1,4 +1,4 @@
-"""How many calls one token of Llama 3.1 8B takes on a GPU and on an RDU, and what that is worth."""
+"""How many calls one token of Llama 3.1 8B takes on a GPU and on an RDU, by fusion, and what that is worth."""
 
 from __future__ import annotations
 
@@ -8,23 +8,64 @@ from experiments.request import Request
 from experiments.study import Study, report_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from experiments.compare import Comparison
+    from patterns.report import Report
+
+# Operator by operator, with tuned libraries, as one kernel; a call for each layer, and one for all.
+MODES = ("operator", "library", "megakernel", "fused", "looped")
 
 
 def finding(comparison: Comparison) -> str:
-    """The counts, the ratio, and the times beside it."""
-    operator, library, looped = (report_of(comparison.reports, mode) for mode in ("operator", "library", "looped"))
-    above = ", ".join(f"{r.time_s * 1e3:.2f} ms ({r.time_s / r.bound_s:.2f}x)" for r in (operator, library, looped))
+    """The counts and their ratios, and what the fewest calls save of time, bytes and energy."""
+    chosen = [report_of(comparison.reports, mode) for mode in MODES]
+    operator, library, megakernel, fused, looped = chosen
+    moved = [off_chip_gb(report) for report in chosen]
     return (
         f"One decode token is {operator.calls:,} kernel calls operator by operator, {library.calls:,} with tuned"
-        f" libraries, and {looped.calls} on the RDU: {operator.calls / looped.calls:.0f} and"
-        f" {library.calls / looped.calls:.0f} times fewer. The times, and how many times each machine's own bound they"
-        f" are: {above}."
+        f" libraries, {megakernel.calls} as a persistent kernel; on the RDU {fused.calls} with a call for each layer"
+        f" and {looped.calls} with one for all: {operator.calls / looped.calls:.0f} and"
+        f" {library.calls / looped.calls:.0f} times fewer than the first two. In this order they take"
+        f" {listed(chosen, time_text)} (how many times each machine's own bound){energy(chosen)}; all move"
+        f" {min(moved):.2f} to {max(moved):.2f} GB off chip. Each call that is not made saves"
+        f" {saved_us(operator, megakernel):.1f} us on the GPU and {saved_us(fused, looped):.1f} us on the RDU."
     )
+
+
+def listed(reports: Sequence[Report], text: Callable[[Report], str]) -> str:
+    """What each report has, in order."""
+    return ", ".join(text(report) for report in reports)
+
+
+def time_text(report: Report) -> str:
+    """'7.68 ms (1.66x)'."""
+    return f"{report.time_s * 1e3:.2f} ms ({report.time_s / report.bound_s:.2f}x)"
+
+
+def off_chip_gb(report: Report) -> float:
+    """Bytes of HBM and DDR, in GB."""
+    by_level = dict(report.bytes)
+    return (by_level.get("hbm", 0) + by_level.get("ddr", 0)) / 1e9
+
+
+def energy(reports: Sequence[Report]) -> str:
+    """What each takes in energy, with its range; '' where that is not known of all."""
+    known = [report.energy for report in reports if report.energy]
+    if len(known) < len(reports):
+        return ""
+    told = ", ".join(f"{one.typical_j:.2f} J ({one.low_j:.1f} to {one.high_j:.1f})" for one in known)
+    return f" and {told}"
+
+
+def saved_us(many: Report, few: Report) -> float:
+    """What each call is worth that the second does not make."""
+    return 1e6 * (many.time_s - few.time_s) / (many.calls - few.calls)
 
 
 STUDY = Study(
     question="How many calls does one token of Llama 3.1 8B take, and what are they worth?",
     request=Request("llama-3.1-8b"),
     finding=finding,
+    figures=("fusion", "overlap", "energy"),
 )

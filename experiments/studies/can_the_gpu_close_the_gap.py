@@ -104,6 +104,7 @@ STUDY = Survey(
             panel="machine",
             bound="bound_ms",
             title="A token of Llama 3.1 8B, step by step; the line is the machine's bound",
+            log=True,
         ),
     ),
 )

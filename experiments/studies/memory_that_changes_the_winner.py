@@ -28,8 +28,9 @@ class Step:
 
     @property
     def name(self) -> str:
-        """'decode, batch 1, 4,096 tokens, 8 of each'."""
-        return f"{self.phase}, batch {self.batch}, {self.context:,} tokens, {self.members} of each"
+        """'decode, batch 1, 8 of each', 'prompt of 1,024, 8 of each'."""
+        what = f"decode, batch {self.batch}" if self.phase == "decode" else f"prompt of {self.context:,}"
+        return f"{what}, {self.members} of each"
 
     @property
     def gpu(self) -> Point:
@@ -155,7 +156,8 @@ def finding(rows: Sequence[Record]) -> str:
         low, high = (by_step[steps[0]][place]["value"] for place in (0, -1))
         told += [f"With another {memory} both are as fast {' and '.join(turns)}"] if turns else []
         told += [f"no {memory} from {low} to {high} changes the winner of {'; '.join(stays)}"] if stays else []
-    return f"{MODEL} on {RDU} against {GPU}, one memory changed at a time. {'. '.join(map(capital, told))}."
+    where = f"{MODEL} on {RDU} against {GPU}, decoding after {ONE.context:,} tokens, one memory changed at a time"
+    return f"{where}. {'. '.join(map(capital, told))}."
 
 
 def capital(text: str) -> str:
@@ -211,6 +213,8 @@ STUDY = Survey(
             by="step",
             panel="memory",
             title="How many times as fast the RDU is (above 1: faster), by a memory as many times its own",
+            x_label="times its own",
+            y_label="times as fast as the GPU",
             x_log=True,
         ),
     ),
