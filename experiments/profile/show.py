@@ -1,0 +1,91 @@
+"""A profile as a page for the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from experiments.profile.durations import Durations
+from experiments.profile.profiled import DeviceProfile, Profile, Row
+from experiments.profile.told import (
+    apart_text,
+    beside_text,
+    busy_text,
+    count_text,
+    counts_text,
+    gaps_text,
+    heading,
+    launches_text,
+    ns_text,
+    pace_text,
+    short_name,
+    steps_text,
+)
+from experiments.text.page import Part
+from experiments.text.quantity import digits
+from experiments.text.table import Column, Table
+
+# Columns and their order are those of Nsight Systems.
+NSIGHT = ("Time\n(%)", "Total\n(us)", "Instances", "Avg\n(us)", "Med\n(us)", "Min\n(us)", "Max\n(us)", "StdDev\n(us)")
+NAME_LETTERS = 50
+
+
+def profile_parts(profile: Profile, top: int) -> Iterator[Part]:
+    """The page: what was read, the steps, and of each device its time, its classes and its longest kernels."""
+    yield heading(profile)
+    yield steps_text(profile)
+    for device in profile.devices:
+        yield device_text(device)
+        yield f"Kernels by class, of {device_name(device)}"
+        yield classes_table(device.classes)
+        if top:
+            shown = device.kernels[:top]
+            yield f"Kernels, of {device_name(device)}: {len(shown)} of {len(device.kernels):,} that take longest"
+            yield kernels_table(shown, sum(row.durations.total_ns for row in device.kernels))
+        yield beside_text(device)
+    yield "\n".join(("Host, in the steps", *(f"  {line}" for line in launches_text(profile))))
+
+
+def device_name(device: DeviceProfile) -> str:
+    """'GPU 0 (NVIDIA H100)'."""
+    number = f"GPU {device.device.number}"
+    return number if device.device.name == number else f"{number} ({device.device.name})"
+
+
+def device_text(device: DeviceProfile) -> str:
+    """The figures of one device, a line each."""
+    streams = device.account.streams
+    lines = [
+        counts_text(device),
+        *apart_text(device),
+        f"a step takes {ns_text(device.step_ns)}" + (", from first kernel to first kernel" if device.steps[1:] else ""),
+        busy_text(device),
+        gaps_text(device),
+        pace_text(device),
+    ]
+    title = f"{device_name(device)}, {streams} stream{'s' if streams != 1 else ''}"
+    return "\n".join((title, *(f"  {line}" for line in lines)))
+
+
+def classes_table(rows: Sequence[Row]) -> Table:
+    """Classes in the columns of Nsight Systems, and how many a step has."""
+    whole = sum(row.durations.total_ns for row in rows)
+    columns = (*(Column(heading) for heading in NSIGHT), Column("A step"), Column("Class", right=False))
+    texts = ((*figures(row.durations, whole), count_text(row.per_step), row.name) for row in rows)
+    return Table(columns, tuple(texts), keys=0)
+
+
+def kernels_table(rows: Sequence[Row], whole: int) -> Table:
+    """Kernels by name in the first of these columns; all of them are in the CSV."""
+    columns = (*(Column(heading) for heading in NSIGHT[:5]), Column("A step"), Column("Name", right=False))
+    texts = (
+        (*figures(row.durations, whole)[:5], count_text(row.per_step), short_name(row.name, NAME_LETTERS))
+        for row in rows
+    )
+    return Table(columns, tuple(texts), keys=0)
+
+
+def figures(one: Durations, whole: int) -> tuple[str, ...]:
+    """The figures of one row; times are us."""
+    times = (one.mean_ns, one.median_ns, one.min_ns, one.max_ns, one.spread_ns)
+    share = f"{100 * one.total_ns / whole:.1f}" if whole else "-"
+    return (share, digits(one.total_ns / 1e3), f"{one.count:,}", *(digits(time / 1e3) for time in times))
