@@ -131,6 +131,14 @@ def sweeps() -> list[Entry]:
     return [Entry(name, about_data("experiments.sweep.examples", f"{name}.yaml")) for name in example_names()]
 
 
+def plots() -> list[Entry]:
+    """Kinds of plots that can be asked for, with what each draws."""
+    from experiments.picture import ASKED, PLOTS, plot_kinds
+
+    kinds = {kind: told for subject, told in ASKED.items() for kind in plot_kinds(subject)}
+    return [Entry(kind, f"{kinds[kind]}: {about_module(f'{PLOTS}.{kind}')}") for kind in sorted(kinds)]
+
+
 def families() -> list[Entry]:
     """Families of measurements that the GPU model is validated with."""
     from experiments.validation.family import FAMILIES, family_names
@@ -180,5 +188,6 @@ SECTION_ENTRIES: Mapping[str, Callable[[], list[Entry]]] = {
     "architectures": architectures,
     "studies": studies,
     "sweeps": sweeps,
+    "plots": plots,
     "families": families,
 }

@@ -47,8 +47,7 @@ def stacked(*decorators: Decorator) -> Decorator:
     return lambda function: reduce(lambda f, decorate: decorate(f), reversed(decorators), function)
 
 
-workload_options = stacked(
-    click.argument("workload"),
+size_options = stacked(
     click.option(
         "--phase",
         type=click.Choice(["decode", "prefill"]),
@@ -67,6 +66,7 @@ workload_options = stacked(
         help="Replace an extent of the graph or a parameter of a machine (gpu.X=, rdu.X=).",
     ),
 )
+workload_options = stacked(click.argument("workload"), size_options)
 machine_options = stacked(
     click.option("--gpu", default=GPU, show_default=True, help="Which GPU."),
     number("--gpus", 1, default=1, show_default=True, help="How many, tensor parallel."),

@@ -43,6 +43,12 @@ class Picture:
 
 # What a plot draws; its file says so as `OF`.
 Subject = Literal["comparison", "validation", "floorplan", "records", "data", "runs"]
+# What kinds that a user asks for by name are of; the others are drawn by validations and studies.
+ASKED: Mapping[Subject, str] = {
+    "comparison": "comparison",
+    "floorplan": "RDU section",
+    "data": "columns of --data",
+}
 
 
 def plot_kinds(subject: Subject = "comparison") -> tuple[str, ...]:

@@ -22,6 +22,7 @@ SECTIONS = (
     "architectures",
     "studies",
     "sweeps",
+    "plots",
     "families",
 )
 
@@ -30,7 +31,7 @@ SECTIONS = (
 @click.argument("section", type=click.Choice(SECTIONS), required=False, metavar="[SECTION]")
 def command(section: str | None) -> None:
     """List machines, graphs, policies, schedules, loaders, layouts, launches, stages (of the RDU's compile flow), kinds
-    (of patterns), architectures (of models that are imported), studies, sweeps (examples) or families (of
+    (of patterns), architectures (of models that are imported), studies, sweeps (examples), plots or families (of
     measurements); everything if SECTION is left out.
     """
     from experiments.catalogue import SECTION_ENTRIES

@@ -1,4 +1,4 @@
-"""Bars: one or several columns by a name, side by side or stacked, a panel for each value of another."""
+"""One or several columns by a name as bars, side by side or stacked, a panel for each value of another."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+from experiments.charting.asked import Asked
 from experiments.charting.columns import (
     Record,
     axis_label,
@@ -217,3 +218,20 @@ def number_text(value: float, column: str = "") -> str:
     if value == int(value) and abs(value) < 1e15:
         return f"{int(value):,}"
     return f"-{digits(-value)}" if value < 0 else digits(value) if value >= 0.01 else f"{value:.3g}"
+
+
+def chart(asked: Asked) -> Bars:
+    """The chart of these options: --x names bars, --y is as long as they are."""
+    asked.only(("x", "y"), ("by", "panel", "bound", "marks", "stacked"), ("y",))
+    return Bars(
+        asked.name,
+        asked.x,
+        asked.y,
+        by=asked.by,
+        panel=asked.panel,
+        stacked=asked.stacked,
+        title=asked.title,
+        log=bool(asked.log),
+        bound=asked.bound,
+        marks=asked.marks,
+    )

@@ -1,4 +1,4 @@
-"""Heat map: one column by two others, the number in each cell where it fits, and the line where a ratio turns."""
+"""One column by two others as a heat map, the number in each cell where it fits, and the line where a ratio turns."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from math import log10
 from typing import TYPE_CHECKING, Any
 
+from experiments.charting.asked import Asked
 from experiments.charting.columns import Record, axis_label, distinct, drawn_rows, number, of_value, shown
 from experiments.charting.palette import text_on
 from experiments.charting.scales import log_ticks, make_linear, name_log_ticks
@@ -191,3 +192,18 @@ def short(value: float) -> str:
     if abs(value) >= 1000:
         return plain(float(f"{value:.2g}"))
     return f"{value:.3g}" if abs(value) >= 0.01 or not value else f"{value:.0e}".replace("e-0", "e-")
+
+
+def chart(asked: Asked) -> HeatMap:
+    """The chart of these options."""
+    asked.only(("x", "y", "value"), ("panel", "turns_at"), ("value",))
+    return HeatMap(
+        asked.name,
+        asked.x,
+        asked.one_y,
+        asked.value,
+        panel=asked.panel,
+        title=asked.title,
+        log=bool(asked.log),
+        diverging_at=asked.turns_at,
+    )

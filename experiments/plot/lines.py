@@ -1,4 +1,4 @@
-"""Lines: one column over another, a line for each value of a third, a panel for each of a fourth."""
+"""One column over another as lines, a line for each value of a third, a panel for each of a fourth."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from experiments.charting.asked import Asked
 from experiments.charting.columns import (
     Record,
     axis_label,
@@ -181,3 +182,20 @@ def _name_ends(axes: Axes, ends: Sequence[tuple[str, Look, Point]]) -> None:
     for (_, name, how, (x, _y)), height in zip(wanted, placed, strict=True):
         y = float(to_share.inverted().transform((0, max(0.0, height - over)))[1])
         beside(axes, name, (x, y), color=dark(how.color), fontweight="bold")
+
+
+def chart(asked: Asked) -> Lines:
+    """The chart of these options."""
+    asked.only(("x", "y"), ("by", "panel", "bound", "marks"), ("x", "y"))
+    return Lines(
+        asked.name,
+        asked.x,
+        asked.one_y,
+        by=asked.by,
+        panel=asked.panel,
+        title=asked.title,
+        x_log="x" in asked.log,
+        y_log="y" in asked.log,
+        bound=asked.bound,
+        marks=asked.marks,
+    )
