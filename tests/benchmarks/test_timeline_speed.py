@@ -12,7 +12,7 @@ from patterns.pipeline.trace import chrome_trace
 from patterns.plan import Call, Tiling
 from patterns.report import CallRun
 from patterns.run import run_plan
-from tests.plots.test_timelines import long_timeline
+from tests.charting.test_timelines import long_timeline
 from tests.report_plans import LAYER_CALL, with_calls
 
 EVENTS = 200_000
