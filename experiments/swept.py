@@ -58,12 +58,13 @@ class Swept:
 
     def _repr_html_(self) -> str:
         from experiments.page.parts import parts_markup
-        from experiments.sweep.export import shown_table
+        from experiments.sweep.export import shown_reasons, shown_table
 
         more = len(self.records) - MOST_SHOWN
         rest = f"and {more:,} more rows: to_dataframe() has all" if more > 0 else ""
         table = shown_table(self.written, self.records[:MOST_SHOWN])
-        return str(parts_markup([self.written.about, table, rest, self.summary]))
+        why = shown_reasons(self.written, self.records)
+        return str(parts_markup([self.written.about, table, rest, why, self.summary]))
 
 
 def sweep_of(

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from experiments.survey import records_table
+from experiments.sweep.expansion import parameters_text
 from experiments.sweep.row import METRICS, OK, Row
+from patterns.plural import number_of
 
 if TYPE_CHECKING:
     from experiments.survey import Record
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from experiments.text.table import Table
 
 MISSING = "not run"
+MOST_REASONS = 12
 _TOLD = ("message", "resource", "needed", "available", "nearest")
 # What a table on a terminal has of each row that ran; files have all.
 _SHOWN = ("calls", "time_us", "bound_us", "bound", "off_chip_bytes", "energy_j")
@@ -49,22 +52,35 @@ def records_json(records: Sequence[Record]) -> str:
 
 
 def shown_table(sweep: Written, records: Sequence[Record]) -> Table:
-    """What differs from row to row, the main numbers, and of rows without any what would do."""
+    """What differs from row to row, and the main numbers."""
     failed = any(record["status"] != OK for record in records)
     numbers = [name for name in _SHOWN if any(record[name] is not None for record in records)]
     names = [*sweep.varied, *(["status"] if failed else []), *numbers]
-    lines = [{name: record.get(name) for name in names} | _why(record, failed) for record in records]
+    lines = [{name: record.get(name) for name in names} for record in records]
     return records_table(lines, keys=max(1, len(sweep.varied)))
 
 
-def _why(record: Record, failed: bool) -> Record:
-    """What is told of a row that is not ok."""
-    if not failed:
-        return {}
+def shown_reasons(sweep: Written, records: Sequence[Record]) -> str:
+    """Why rows are not ok and what would do, each reason once with the first row that has it."""
+    alike: dict[str, list[Record]] = {}
+    for record in records:
+        if record["status"] != OK:
+            alike.setdefault(_reason(record), []).append(record)
+    lines = [f"{_rows(sweep, found)}: {reason}" for reason, found in alike.items()]
+    more = [f"... and {len(lines) - MOST_REASONS:,} reasons more"] if len(lines) > MOST_REASONS else []
+    return "\n".join(lines[:MOST_REASONS] + more)
+
+
+def _rows(sweep: Written, records: Sequence[Record]) -> str:
+    first = parameters_text({name: records[0][name] for name in sweep.varied if records[0][name] is not None})
+    rest = f" and {number_of(len(records) - 1, 'row')} more" if len(records) > 1 else ""
+    return f"{first or 'all'}{rest}"
+
+
+def _reason(record: Record) -> str:
     if record["needed"] is None:
-        return {"what would do": record["message"]}
-    lack = f"{record['resource']}: {record['needed']:,} of {record['available']:,}"
-    return {"what would do": f"{lack}; {record['nearest']}"}
+        return str(record["message"] or record["status"])
+    return f"{record['needed']:,} {record['resource']}, there is {record['available']:,}; {record['nearest']}"
 
 
 def _given(value: object) -> object:

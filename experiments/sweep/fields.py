@@ -17,6 +17,7 @@ from experiments.sides import MODELS, Family, machine_names, mode_names
 from patterns.errors import UserError, did_you_mean
 from patterns.library import GRAPH_SUFFIXES, MEMBERS_EXTENT, PHASES, names, workload
 from patterns.parameters import parameter_names
+from patterns.units import dimension_of, parse_quantity
 
 FIELD, GRAPH, OPTION = "field", "graph", "option"
 WHOLE = ("batch", "context", "members", "seed")
@@ -109,6 +110,8 @@ def machine_parameters(family: Family) -> tuple[str, ...]:
 
 def mistaken(place: Place, value: object) -> str:
     """What is wrong with a value of a place, '' if nothing is that can be told without running the point."""
+    if place.kind in MODELS:
+        return _wrong_quantity(place.name, str(value))
     if place.kind != FIELD:
         return ""
     if place.name in WHOLE:
@@ -116,11 +119,23 @@ def mistaken(place: Place, value: object) -> str:
         return "" if whole else f"{place.name}: a whole number is due, found {value!r}"
     if not isinstance(value, str):
         return f"{place.name}: a name is due, found {value!r}"
+    if place.name == "machine" and all(value in machine_names(family) for family in MODELS):
+        return f"{value!r} is a machine of both families, which a sweep cannot tell apart"
     known = _choices(place.name)
     if not known or value in known or (place.name == "workload" and _is_path(value)):
         return ""
     there = ", ".join(known) if len(known) <= _FEW else f"{len(known)}, see `patternloom list`"
     return f"unknown {place.name} {value!r}{did_you_mean(value, known)}; there is: {there}"
+
+
+def _wrong_quantity(name: str, text: str) -> str:
+    """What is wrong with the value of a parameter that has a unit."""
+    dimension = dimension_of(name)
+    try:
+        parse_quantity(text, dimension) if dimension.name else None
+    except UserError as error:
+        return str(error)
+    return ""
 
 
 def _is_path(text: str) -> bool:

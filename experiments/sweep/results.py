@@ -12,7 +12,7 @@ import click
 from experiments.export import records_csv
 from experiments.frames import Records, to_parquet
 from experiments.output import write_file
-from experiments.sweep.export import records_json, records_of, shown_table
+from experiments.sweep.export import records_json, records_of, shown_reasons, shown_table
 from patterns.errors import UnknownName, UserError
 
 if TYPE_CHECKING:
@@ -36,9 +36,9 @@ def print_results(store: Store, name: str, form: str) -> None:
     if form in FORMS:
         click.echo(FORMS[form](records), nl=False)
     elif form == "table" and records:
-        from experiments.text.page import show_page
+        from experiments.text.page import Code, show_page
 
-        show_page([written.about, shown_table(written, records[:MOST_SHOWN])])
+        show_page([written.about, shown_table(written, records[:MOST_SHOWN]), Code(shown_reasons(written, records))])
         if len(records) > MOST_SHOWN:
             click.echo(f"the first {MOST_SHOWN} of {len(records):,} rows; --format csv has all", err=True)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from experiments.sweep.engine import simulate_point
 from experiments.sweep.nearest import nearest_change
+from patterns.compose import ASKED
 from patterns.errors import DoesNotFit, UserError
 from patterns.plan import Level
 
@@ -72,7 +73,7 @@ def row_of(point: Point, extras: tuple[str, ...], content: str = "") -> Row:
             nearest=nearest,
         )
     except UserError as error:
-        return Row(FAILED, message=str(error))
+        return Row(FAILED, message=str(error).replace(ASKED, ""))
     except BUGS as error:
         return Row(FAILED, message=f"bug: {type(error).__name__}: {error} ({_where(error)})")
     return Row(OK, found.mode, found.bound, metrics_of(found), more=_more(found, extras))

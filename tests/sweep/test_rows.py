@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from experiments.point import Point, run_point
-from experiments.sweep.export import records_of
+from experiments.sweep.export import records_of, shown_reasons
 from experiments.sweep.row import METRICS, Row, metrics_of, row_of
 from experiments.sweep.store import opened
 from patterns.brief import brief
@@ -129,3 +129,15 @@ def test_every_invariant_is_checked_of_a_brief_too(execution: Execution, what: s
     assert brief(execution).time_ps == summarize(execution).time_ps
     with pytest.raises(BrokenInvariant, match="h100_sxm: "):
         brief(made_worse(execution, what))
+
+
+def test_reasons_are_told_once_below_the_table(tmp_path: Path) -> None:
+    text = """
+    fixed: {workload: softmax, machine: h100_sxm, mode: pattern}
+    grid: {rows: [16, 0], columns: [64, 128]}
+    """
+    with opened(None) as store:
+        run_in(store, written(tmp_path, text))
+        sweep = store.sweep("cheap")
+        told = shown_reasons(sweep, records_of(store, sweep))
+    assert told == "rows 0, columns 64 and 1 row more: rows:1:1: an extent is greater than 0, found 0"
