@@ -1,9 +1,10 @@
-"""Time lines: overlapping work in sub-lanes, one axis for both machines, and very long ones put together and so called."""
+"""Time lines: overlapping work in sub-lanes, one axis for both machines, very long ones put together and so called."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import pytest
