@@ -87,9 +87,7 @@ def test_stretches_of_a_whole_run_are_its_account() -> None:
         for start, end, part in pieces:
             found[part] += end - start
         assert {part: cycles for part, cycles in account(program, done) if cycles} == dict(found)
-        assert all(
-            before[1] == after[0] and before[2] != after[2] for before, after in zip(pieces, pieces[1:], strict=False)
-        )
+        assert all(before[1] == after[0] and before[2] != after[2] for before, after in pairwise(pieces))
 
 
 def test_both_machines_have_one_axis(picture: Picture) -> None:
