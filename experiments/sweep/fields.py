@@ -124,8 +124,8 @@ def mistaken(place: Place, value: object) -> str:
     known = _choices(place.name)
     if not known or value in known or (place.name == "workload" and _is_path(value)):
         return ""
-    there = ", ".join(known) if len(known) <= _FEW else f"{len(known)}, see `patternloom list`"
-    return f"unknown {place.name} {value!r}{did_you_mean(value, known)}; there is: {there}"
+    there = f"there is: {', '.join(known)}" if len(known) <= _FEW else "`patternloom list` has all"
+    return f"unknown {place.name} {value!r}{did_you_mean(value, known)}; {there}"
 
 
 def _wrong_quantity(name: str, text: str) -> str:

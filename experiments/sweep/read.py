@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 Pairs = tuple[tuple[str, Value], ...]
 Columns = tuple[tuple[str, tuple[Value, ...]], ...]
 SECTIONS = ("fixed", "list", "zip", "grid")
+# Of the values of a field, so many are told to be wrong.
+MOST_WRONG = 5
 Given = TypeVar("Given")
 
 
@@ -179,8 +182,9 @@ def _placed(read: Sweep, known: Known, document: Document, mistakes: list[Mistak
         if before != (name, path) and not (before[1][0] == path[0] == "list" and before[0] == name):
             mistakes.append(document.at_key(path, f"{place.shown} is given twice, also under {before[1][0]}: keep one"))
         places[name] = place
-        wrong = next(filter(None, (mistaken(place, value) for value in values)), "")
-        mistakes += [document.at(path, wrong)] if wrong else []
+        wrong = ((number, found) for number, value in enumerate(values) if (found := mistaken(place, value)))
+        for number, told in islice(wrong, MOST_WRONG):
+            mistakes.append(document.at((*path, number) if (*path, number) in document.where else path, told))
     return places
 
 
