@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import lru_cache
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from patterns.compose import ASKED, Opened, need_room, of_use, used
 from patterns.conditions import broken
 from patterns.errors import Mistake, UnknownName
 from patterns.expression import ExpressionError, ExtentsError, resolve
-from patterns.graph import Graph
+from patterns.graph import Graph, Node, Tensor
 from patterns.load import Document, load_file, load_text, validate
 from patterns.members import without_lone_members
 from patterns.relations import relations
@@ -65,7 +66,23 @@ def _whole(document: Document, overrides: Mapping[str, str], opened: Opened) -> 
     graph = assembled(spec, document, sizes, pieces, mistakes)
     document.refuse(mistakes)
     formulas, requires = relations(spec, _written(spec, overrides), pieces, graph.sizes)
-    return replace(graph, formulas=formulas, requires=requires)
+    return _interned(replace(graph, formulas=formulas, requires=requires))
+
+
+def _interned(graph: Graph) -> Graph:
+    """The graph with the nodes and tensors of graphs before that are equal: memos tell those apart at once."""
+    blocks = tuple(replace(block, nodes=tuple(map(_same_node, block.nodes))) for block in graph.blocks)
+    return replace(graph, blocks=blocks, tensors=tuple(map(_same_tensor, graph.tensors)))
+
+
+@lru_cache(maxsize=16384)
+def _same_node(node: Node) -> Node:
+    return node
+
+
+@lru_cache(maxsize=16384)
+def _same_tensor(tensor: Tensor) -> Tensor:
+    return tensor
 
 
 def _written(spec: GraphSpec, overrides: Mapping[str, str]) -> dict[str, str]:
