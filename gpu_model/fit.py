@@ -46,11 +46,16 @@ def specialized(work: Work, choice: Choice, machine: Machine, accumulators: int 
     Without setmaxnreg all threads have as many registers as the consumer needs. accumulators: see uniform.
     """
     threads = choice.warpgroups * WARPGROUP
-    registers = _registers(work, threads, machine, accumulators)
     moves = "setmaxnreg" in machine.features
+    roles = _producer_and_consumer(threads, _registers(work, threads, machine, accumulators), moves)
+    return CtaDemand(roles, ring_bytes(work, choice, machine), setmaxnreg=moves)
+
+
+@lru_cache(maxsize=1024)
+def _producer_and_consumer(threads: int, registers: int, moves: bool) -> tuple[RoleDemand, RoleDemand]:
+    """The roles of all that are specialized: few sorts of them."""
     producer = RoleDemand("producer", WARPGROUP, PRODUCER_REGISTERS if moves else registers)
-    consumer = RoleDemand("consumer", threads, registers)
-    return CtaDemand((producer, consumer), ring_bytes(work, choice, machine), setmaxnreg=moves)
+    return producer, RoleDemand("consumer", threads, registers)
 
 
 def _registers(work: Work, threads: int, machine: Machine, accumulators: int | None) -> int:

@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import cached_property
 from math import ceil
 
-from patterns.pipeline.hashed import made_directly
+from patterns.pipeline.hashed import hashed_once, made_directly
 from patterns.pipeline.script import Counts, Run
 
 
@@ -186,6 +186,7 @@ class Work:
         return replace(self, name=name)
 
 
+@hashed_once
 @made_directly
 @dataclass(frozen=True)
 class RoleDemand:
@@ -211,10 +212,10 @@ class CtaDemand:
     tmem_columns: int = 0
     barriers: int = 1
 
-    @cached_property
+    @property
     def threads(self) -> int:
         """Threads of the CTA."""
-        return sum(role.threads for role in self.roles)
+        return sum([role.threads for role in self.roles])
 
 
 @made_directly

@@ -282,6 +282,7 @@ def with_sums(demand: CtaDemand, work: Work, machine: Machine) -> CtaDemand:
     return replace(demand, tmem_columns=columns_of(work)) if machine.tmem_columns else demand
 
 
+@lru_cache(maxsize=256)
 def two_or_more(most: int) -> tuple[int, ...]:
     """Slots of each ring to try."""
     return tuple(n for n in (2, 3, 4, 6) if n <= most) or (2,)

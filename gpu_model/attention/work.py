@@ -28,6 +28,7 @@ from patterns.dtypes import bytes_of
 from patterns.graph import Node
 from patterns.kind import has
 from patterns.needed import Mask, function_of, masks
+from patterns.pipeline.hashed import changed
 
 # Keys of a block that tuned kernels are compiled for, whatever the context is, and the head dim up to which they are as
 # many; fewer for wider heads (FlashAttention-3: 80 to 192).
@@ -162,7 +163,8 @@ class Online:
 def price_online(cut: Cut, machine: Machine) -> Priced:
     """What the tiles of an attention kernel's cut ask of an SM's units."""
     tile = _of_tile(cut, machine)
-    return Priced(replace(cut, kept=kept_steps(cut)), tile.step, tile.finish)
+    kept = kept_steps(cut)
+    return Priced(changed(cut, kept=kept) if kept else cut, tile.step, tile.finish)
 
 
 @dataclass(frozen=True)
@@ -179,7 +181,7 @@ class _Tile:
 
 def _of_tile(cut: Cut, machine: Machine) -> _Tile:
     """What a tile of a cut asks and holds, in however many parts its steps are."""
-    return _of_whole(replace(cut, parts=1, kept=()), machine)
+    return _of_whole(changed(cut, parts=1, kept=()), machine)
 
 
 @lru_cache(maxsize=256)
@@ -268,7 +270,7 @@ def _masked_waves(cut: Cut, transfers: Transfers, machine: Machine) -> tuple[Wav
 
 
 def _given(wave: Wave, tiles: Iterable[tuple[int, int]]) -> tuple[Wave, ...]:
-    return tuple(replace(wave, tiles=count, steps=steps) for count, steps in tiles)
+    return tuple(changed(wave, tiles=count, steps=steps) for count, steps in tiles)
 
 
 def in_grid_order(work: Work, cut: Cut, machine: Machine) -> Work:
@@ -283,4 +285,4 @@ def _with_held(wave: Wave, cut: Cut) -> Wave:
     load = wave.load
     counts = tuple((name, amount * cut.held_bytes // cut.step_bytes) for name, amount in load.counts)
     cycles = -(-load.cycles * cut.held_bytes // cut.step_bytes)
-    return replace(wave, held=Use(load.unit, cycles, "queries", counts))
+    return changed(wave, held=Use(load.unit, cycles, "queries", counts))

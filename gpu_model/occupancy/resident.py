@@ -18,6 +18,7 @@ from gpu_model.renamed import Names, renamed
 from gpu_model.schedule import Schedule, is_resident
 from gpu_model.work import Choice, Wave, Work
 from patterns.errors import DoesNotFit
+from patterns.pipeline.hashed import changed
 from patterns.pipeline.program import Program, Unit
 
 # Unit classes of which every role has a lane of its own.
@@ -37,7 +38,7 @@ def _dealt(work: Work, cta: int, ctas: int) -> tuple[Wave, ...]:
         tiles = len(range((cta - before) % ctas, wave.tiles, ctas))
         before += wave.tiles
         if tiles:
-            waves.append(replace(wave, tiles=tiles))
+            waves.append(changed(wave, tiles=tiles))
     return tuple(waves)
 
 
@@ -55,14 +56,14 @@ def with_ctas(
     As many as fit, at most one for each tile, where CTAs end with their tiles (RESIDENT); one of a persistent kernel.
     """
     if why or (fixed is None and (work.tiles == 1 or not is_resident(schedule))):
-        return (replace(choice, ctas=fixed) if fixed else choice), why
+        return (changed(choice, ctas=fixed) if fixed else choice), why
     try:
         held = resident(schedule.demand(work, choice, machine), machine)
     except DoesNotFit as misfit:
         return choice, misfit
     if fixed and fixed > held.ctas_per_sm:
         why = DoesNotFit(what, "CTAs on an SM", fixed, held.ctas_per_sm, f"limited by {held.limit}")
-    return replace(choice, ctas=min(fixed or held.ctas_per_sm, work.tiles)), why
+    return changed(choice, ctas=min(fixed or held.ctas_per_sm, work.tiles)), why
 
 
 def predicted(schedule: Schedule, work: Work, choice: Choice, machine: Machine) -> int:
@@ -70,8 +71,8 @@ def predicted(schedule: Schedule, work: Work, choice: Choice, machine: Machine) 
     if choice.ctas == 1:
         return schedule.predict(work, choice, machine)
     # The first CTA has most tiles.
-    alone = schedule.predict(replace(work, waves=_dealt(work, 0, choice.ctas)), choice, machine)
-    step = replace(work, steps=1, waves=(replace(work.waves[0], tiles=1),))
+    alone = schedule.predict(changed(work, waves=_dealt(work, 0, choice.ctas)), choice, machine)
+    step = changed(work, steps=1, waves=(changed(work.waves[0], tiles=1),))
     rest = schedule.predict(step, choice, machine)
     held, of_step = _held(work), _held(step)
     # The busiest unit is not at work before its first use and after its last: the rest of a step and of a tile's end.
