@@ -17,6 +17,20 @@ _COSTS = ("cycles", "s", "ps", "joules", "watts")
 _PARTS_OF_ONE = ("efficiency", "fraction", "share")
 
 
+def may_be_zero_and_most(field: Field[Any]) -> tuple[bool, int | None]:
+    """Whether a field may be 0, and the greatest that it may be, as its name and its metadata say."""
+    dimension = dimension_of(field.name)
+    cost = dimension.name.split("_")[0] in _COSTS and not dimension.positive
+    most = 1 if field.name.rsplit("_", 1)[-1] in _PARTS_OF_ONE else None
+    return field.metadata.get("zero", False) or cost, most
+
+
+def limits_of(field: Field[Any]) -> str:
+    """'greater than 0', 'at least 0', with the greatest value if there is one."""
+    may_be_zero, most = may_be_zero_and_most(field)
+    return f"{'at least' if may_be_zero else 'greater than'} 0{f' and at most {most}' if most else ''}"
+
+
 class Reading:
     """Reads values of one field from a document; what is wrong is collected in `mistakes`."""
 
@@ -90,16 +104,12 @@ class Reading:
 
     def in_range(self, path: Path, number: int | float) -> bool:
         """Whether a number is in the range that the field's name says; notes a mistake if not."""
-        last = self.field.name.rsplit("_", 1)[-1]
-        words = self.dimension.name.split("_")
-        may_be_zero = self.field.metadata.get("zero", False) or (words[0] in _COSTS and not self.dimension.positive)
-        most = 1 if last in _PARTS_OF_ONE else None
+        may_be_zero, most = may_be_zero_and_most(self.field)
         enough = number >= 0 if may_be_zero else number > 0
         if isfinite(number) and enough and (most is None or number <= most):
             return True
-        limits = f"{'at least' if may_be_zero else 'greater than'} 0{' and at most 1' if most else ''}"
         shown = self.document.where[path].text or str(number)
-        self.refuse(path, f"must be finite and {limits}, found {shown}")
+        self.refuse(path, f"must be finite and {limits_of(self.field)}, found {shown}")
         return False
 
     def text(self, path: Path, data: object) -> str:

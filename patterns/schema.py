@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+from collections.abc import Mapping
 from functools import reduce
 from itertools import pairwise
 from operator import or_
@@ -31,7 +32,9 @@ def graph_schema() -> dict[str, Any]:
     for model in (TensorSpec, BlockSpec, UseSpec, JoinSpec, AgainSpec):
         _tell(found["$defs"][model.__name__], model)
     for name in kind_names():
-        _tell(found["$defs"][f"{name}_node"], kind_named(name).Spec)
+        node = found["$defs"][f"{name}_node"]
+        _tell(node, kind_named(name).Spec)
+        _tell_arguments(node, kind_named(name).FUNCTIONS)
     return {"$schema": DIALECT, "title": TITLE, **found}
 
 
@@ -47,6 +50,14 @@ def _tell(schema: dict[str, Any], model: type[BaseModel]) -> None:
     for field, text in _texts(model).items():
         if field in schema["properties"]:
             schema["properties"][field]["description"] = text
+
+
+def _tell_arguments(schema: dict[str, Any], functions: Mapping[str, tuple[str, ...]]) -> None:
+    """Add to fields of which nothing else is said which functions take them; the kind's text says what for."""
+    for field, said in schema["properties"].items():
+        takers = [fn for fn, fields in functions.items() if field in fields]
+        if takers and "description" not in said:
+            said["description"] = f"Taken by fn {', '.join(takers)}."
 
 
 def _texts(model: type[BaseModel]) -> dict[str, str]:

@@ -32,6 +32,7 @@ class Spec(NodeSpec):
     """An all_reduce as written."""
 
     along: str
+    """The extent that is the number of members; no dim of the tensor."""
 
 
 def infer(node: Node, operands: Sequence[Tensor], declared: Tensor | None, sizes: Mapping[str, int]) -> Node:

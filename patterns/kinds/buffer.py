@@ -42,7 +42,9 @@ class _Spec(NodeSpec):
     """A buffer as written, without the fields of its access patterns. `extents` is what inference adds."""
 
     fn: str
+    """The access pattern."""
     extents: str | None = None
+    """Added by the loader: the extents of the new dims."""
 
     @field_validator("fn")
     @classmethod

@@ -39,10 +39,15 @@ class Spec(NodeSpec):
     """A filter as written: `along`, or `over` with one dim. `extents` is what inference adds: that of `to`."""
 
     to: Name
+    """The dim of what is kept, in the place of `along`; its extent is the expected number."""
     along: str | None = None
+    """The dim whose elements are kept or not."""
     over: list[str] | None = None
+    """The same, as a list of one."""
     worst: int | str | None = None
+    """How many may be kept at most: a number or an expression of extents (all of `along` if not given)."""
     extents: str | None = None
+    """Added by the loader: the extent of `to`."""
 
 
 def infer(node: Node, operands: Sequence[Tensor], declared: Tensor | None, sizes: Mapping[str, int]) -> Node:

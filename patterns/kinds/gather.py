@@ -42,8 +42,11 @@ class Spec(NodeSpec):
     """A gather as written."""
 
     along: str
+    """The dim of the table that the index looks up."""
     outside: Literal["refuse", "zero"] | None = None
+    """What an index beyond the table gives: refuse (an error, the default) or zero."""
     distinct: int | str | None = None
+    """How many different rows are found in all, for counting bytes: a number, an expression of extents, or uniform."""
 
 
 def infer(node: Node, operands: Sequence[Tensor], declared: Tensor | None, sizes: Mapping[str, int]) -> Node:

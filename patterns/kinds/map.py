@@ -33,10 +33,15 @@ class Spec(NodeSpec):
     """A map as written."""
 
     fn: str
+    """The function of every element."""
     by: float | None = None
+    """The number that the function takes."""
     eps: float | None = None
+    """rsqrt: what is added to the element first."""
     inverse_root: int | str | None = None
+    """scale: the operand is divided by the square root of it; a number or an expression of extents."""
     dtype: str | None = None
+    """cast: the type of the result."""
 
     @field_validator("fn")
     @classmethod

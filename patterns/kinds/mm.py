@@ -32,6 +32,7 @@ class Spec(NodeSpec):
     """An mm as written."""
 
     over: list[str] | None = None
+    """The dims that are summed."""
 
 
 def infer(node: Node, operands: Sequence[Tensor], declared: Tensor | None, sizes: Mapping[str, int]) -> Node:

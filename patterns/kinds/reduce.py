@@ -34,7 +34,9 @@ class Spec(NodeSpec):
     """A reduce as written."""
 
     fn: str
+    """How the elements become one."""
     over: list[str]
+    """The dims that are gone afterwards."""
 
     @field_validator("fn")
     @classmethod

@@ -61,8 +61,11 @@ class Spec(NodeSpec):
     """A scan as written."""
 
     fn: Literal["sum", "max", "mul", "linear"]
+    """How an element takes the state of the one before."""
     along: str
+    """The dim that the recurrence goes along."""
     exclusive: bool | None = None
+    """true: an element has the state before it, not after it."""
 
 
 def infer(node: Node, operands: Sequence[Tensor], declared: Tensor | None, sizes: Mapping[str, int]) -> Node:

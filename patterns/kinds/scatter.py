@@ -30,7 +30,9 @@ class Spec(NodeSpec):
     """A scatter as written."""
 
     fn: Literal["set", "add", "max"]
+    """What repeated indices do: set (the last one stays), add, max."""
     along: str
+    """The dim of the target that the index writes to."""
 
 
 def infer(node: Node, operands: Sequence[Tensor], declared: Tensor | None, sizes: Mapping[str, int]) -> Node:

@@ -40,10 +40,15 @@ class Spec(NodeSpec):
     """A select as written: `along`, or `over` with one dim. `extents` is what inference adds: that of `to`."""
 
     fn: Literal["values", "indices"]
+    """values, or indices: where they are."""
     to: Name
+    """The dim of what is selected, in the place of `along`; its extent is how many."""
     along: str | None = None
+    """The dim whose greatest elements are selected."""
     over: list[str] | None = None
+    """The same, as a list of one."""
     extents: str | None = None
+    """Added by the loader: the extent of `to`."""
 
 
 def infer(node: Node, operands: Sequence[Tensor], declared: Tensor | None, sizes: Mapping[str, int]) -> Node:

@@ -34,7 +34,9 @@ class Spec(NodeSpec):
     """A zip as written."""
 
     fn: str
+    """The function of one element of each operand."""
     window: int | str | None = None
+    """sliding_window: how many positions see each other; a number or an expression of extents."""
 
     @field_validator("fn")
     @classmethod
