@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import groupby
 from time import perf_counter
@@ -51,10 +53,26 @@ class Pace:
         return max(1, min(MOST, int(CHUNK_S * self.points / max(self.seconds, 1e-9))))
 
 
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Without the garbage collector, which would look through what points share again and again: an eighth of the time.
+
+    Next to nothing that a point leaves is in a circle; what is, is collected after the chunk.
+    """
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
 def run_chunk(tasks: Sequence[Task], extras: tuple[str, ...]) -> Done:
     """Run points one after another. Called in a worker process."""
     begun, before = perf_counter(), counted()
-    rows = tuple((task.key, row_of(task.point, extras, task.content)) for task in tasks)
+    with _uncollected():
+        rows = tuple((task.key, row_of(task.point, extras, task.content)) for task in tasks)
     return Done(rows, perf_counter() - begun, counted() - before, model_version())
 
 
