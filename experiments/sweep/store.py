@@ -156,13 +156,16 @@ def _checked(path: Path, write: bool) -> IO[bytes] | None:
     elif not path.is_file():
         raise UserError(f"there is no store {path}")
     try:
-        with path.open("rb") if path.exists() else open("/dev/null", "rb") as file:
-            head = file.read(len(_MAGIC))
-        if head and head != _MAGIC:
+        if path.exists() and (head := _head(path)) and head != _MAGIC:
             raise UserError(f"{path} is no store of results: no SQLite file. It is left as it is; name another file")
         return _locked(path) if write else None
     except OSError as error:
         raise UserError(f"cannot open the store {path}: {(error.strerror or str(error)).lower()}") from None
+
+
+def _head(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(len(_MAGIC))
 
 
 def _locked(path: Path) -> IO[bytes]:

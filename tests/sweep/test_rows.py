@@ -9,11 +9,13 @@ from typing import Any
 import pytest
 
 from experiments.point import Point, run_point
+from experiments.sweep.engine import graph_of
 from experiments.sweep.export import records_of, shown_reasons
 from experiments.sweep.row import METRICS, Row, metrics_of, row_of
 from experiments.sweep.store import opened
 from patterns.brief import brief
 from patterns.errors import BrokenInvariant
+from patterns.needed import needed_demand
 from patterns.report import Execution
 from patterns.run import run_plan
 from patterns.summarize import summarize
@@ -141,3 +143,26 @@ def test_reasons_are_told_once_below_the_table(tmp_path: Path) -> None:
         sweep = store.sweep("cheap")
         told = shown_reasons(sweep, records_of(store, sweep))
     assert told == "rows 0, columns 64 and 1 row more: rows:1:1: an extent is greater than 0, found 0"
+
+
+@pytest.mark.parametrize("machine", ["h100_sxm", "sn40l"])
+def test_a_small_product_is_never_below_its_floor(machine: str) -> None:
+    # The shape for which a public simulator told negative latencies: 2 x 12,544 x 32 x 27 operations.
+    point = Point("gemm", machine, settings=(("graph.m", "12544"), ("graph.n", "32"), ("graph.k", "27")))
+    row = row_of(point, ("overlap", "waterfall"))
+    numbers = dict(zip(METRICS, row.metrics, strict=True))
+    flops = needed_demand(graph_of(point, "")).matrix_flops
+    assert (row.status, flops) == ("ok", 21_676_032)
+    assert all(seconds >= 0 for _, seconds in row.more)
+    assert numbers["time_us"] is not None
+    assert numbers["bound_us"] is not None
+    assert numbers["time_us"] >= numbers["bound_us"] >= flops / 1e15 * 1e6
+
+
+@pytest.mark.parametrize("sizes", [[], [4], [1, 2, 4, 8, 16]])
+def test_n_points_give_n_rows_in_their_order(sizes: list[int], tmp_path: Path) -> None:
+    text = f"fixed: {{workload: gemm, machine: h100_sxm}}\nlist: [{', '.join(f'{{m: {m}}}' for m in sizes)}]\n"
+    text += "" if sizes else "where: 0 > 1\n"
+    with opened(None) as store:
+        run_in(store, written(tmp_path, text))
+        assert [record.get("m") for record in records_of(store, store.sweep("cheap"))] == sizes
