@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from experiments.about import below_the_first
 from experiments.page.parts import parts_markup
-from experiments.page.provenance import Fact, machine_fact, made_with
+from experiments.page.provenance import DIGITS, Fact, machine_fact, made_with
 from experiments.page.render import rendered
 from experiments.sides import Family, machine_names
 
 if TYPE_CHECKING:
     from experiments.text.page import Part
 
+MORE_DIGITS = re.compile(rb"(\d\.\d\d)\d+")
 STUDIES = "experiments.studies"
 CONFIGURATION = "configuration.json"
 # Below what names a configuration tells of machines, and of which families.
@@ -46,9 +48,16 @@ def study_page(name: str, question: str, finding: str, parts: Sequence[Part], fi
         parts=parts_markup(parts),
         files=sorted(files),
         configuration=configuration,
-        provenance=[made_with(), *machines_in(json.loads(configuration))],
+        provenance=[made_with(), sources(name), *machines_in(json.loads(configuration))],
     )
     return page.encode()
+
+
+def sources(name: str) -> Fact:
+    """A digest of the study and of all that its numbers follow from."""
+    from experiments.study_folder import study_version
+
+    return ("study and models", f"sha256 {study_version(name)[:DIGITS]}")
 
 
 def pictures(files: Mapping[str, bytes]) -> Iterator[Shown]:
@@ -56,9 +65,14 @@ def pictures(files: Mapping[str, bytes]) -> Iterator[Shown]:
     for file, content in files.items():
         stem, _, suffix = file.rpartition(".")
         if suffix == "svg" and not stem.endswith("_one_column"):
-            source = f"data:image/svg+xml;base64,{b64encode(content).decode()}"
+            source = f"data:image/svg+xml;base64,{b64encode(slim(content)).decode()}"
             beside = (f"{stem}.{other}" for other in ("csv", "png", "pdf", "svg"))
             yield Shown(stem, source, tuple(one for one in beside if one in files))
+
+
+def slim(svg: bytes) -> bytes:
+    """The same picture with places in hundredths of a point, which no eye tells from millionths."""
+    return MORE_DIGITS.sub(rb"\1", svg)
 
 
 def machines_in(configuration: Any) -> list[Fact]:
