@@ -40,9 +40,20 @@ OF_THE_MODEL = (*(field.name for field in fields(Request)), "stages", "fixed")
 @mapping_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print classes and kernels as CSV instead of tables.")
+@click.option("--plot", "folder", type=click.Path(path_type=Path), help="Also draw pictures into this folder.")
 @number("--top", 0, default=10, show_default=True, help="Show so many kernels by name.")
 @click.pass_context
-def command(ctx: click.Context, /, file: Path, step: str, as_json: bool, as_csv: bool, top: int, **values: Any) -> None:
+def command(
+    ctx: click.Context,
+    /,
+    file: Path,
+    step: str,
+    as_json: bool,
+    as_csv: bool,
+    folder: Path | None,
+    top: int,
+    **values: Any,
+) -> None:
     """Tell what FILE, a recording of a real run, shows: kernels a step, their classes, busy, idle, gaps, launches.
 
     FILE is what torch.profiler exports (.json, .json.gz) or what `nsys export --type sqlite` writes. With --against,
@@ -52,13 +63,21 @@ def command(ctx: click.Context, /, file: Path, step: str, as_json: bool, as_csv:
         raise click.UsageError("--json and --csv both ask for stdout: choose one")
     if not values["workload"] and (names := given(ctx, OF_THE_MODEL)):
         raise click.UsageError(f"{', '.join(names)}: of the model, which --against WORKLOAD asks for")
+    from experiments.output import check_writable
     from experiments.profile.profiled import profile
     from experiments.profile.read import read_recording
     from experiments.profile.steps import compiled
 
     compiled(step)
+    if folder is not None:
+        check_writable(folder, folder=True)
     found = profile(read_recording(file), step)
     beside = model_beside(ctx, found, values) if values["workload"] else None
+    if folder is not None:
+        from experiments.output import write_folder
+        from experiments.profile.pictures import pictures
+
+        click.echo("wrote " + ", ".join(map(str, write_folder(folder, pictures(found, beside)))), err=True)
     print_profile(found, beside, top, as_json, as_csv)
 
 

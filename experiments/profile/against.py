@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from experiments.profile.call_classes import Counts, counts_of, times_of
@@ -12,7 +12,7 @@ from experiments.profile.classes import sorts
 from experiments.profile.profiled import DeviceProfile, Profile
 
 if TYPE_CHECKING:
-    from experiments.compare import Outcome
+    from experiments.compare import Comparison, Outcome
     from experiments.request import Request
 
 # Of the kernels that a step starts this share is in CUDA graphs: then the model launches graphs, too.
@@ -44,12 +44,20 @@ class Difference:
 
 @dataclass(frozen=True)
 class Against:
-    """A device of a recording, and every mode of the model beside it, GPU first. notes: how the model was asked."""
+    """A device of a recording, and every mode of the model beside it, GPU first. notes: how the model was asked.
+
+    predicted is of the comparison's outcomes, in their order.
+    """
 
     device: DeviceProfile
-    request: Request
+    comparison: Comparison = field(repr=False)
     predicted: tuple[Predicted, ...]
     notes: tuple[str, ...]
+
+    @property
+    def request(self) -> Request:
+        """What the model was asked."""
+        return self.comparison.request
 
     @property
     def policies(self) -> tuple[Predicted, ...]:
@@ -92,10 +100,8 @@ def against(profile: Profile, request: Request, fixed: Sequence[str]) -> Against
     device = max(profile.devices, key=lambda one: one.kernels_per_step)
     notes = []
     if "gpu" not in fixed:
-        found = machine_of(device.device.name)
-        request = replace(request, gpu=found or request.gpu)
-        known = "as in the recording" if found else f"the recording is of {device.device.name!r}; --gpu chooses"
-        notes.append(f"GPU {request.gpu} ({known})")
+        request = replace(request, gpu=machine_of(device.device.name, request.gpu))
+        notes.append(f"{request.gpu} stands for {device.device.name!r}; --gpu chooses")
     graphed = profile.host.in_graphs > MOSTLY * sum(len(step.work) for step in profile.steps.steps)
     if "launch" not in fixed and graphed:
         request = replace(request, launch="graph")
@@ -104,7 +110,7 @@ def against(profile: Profile, request: Request, fixed: Sequence[str]) -> Against
         notes.append(f"one GPU beside GPU {device.device.number} of {len(profile.devices)}; --gpus says how many share")
     comparison = compare(request)
     predicted = tuple(predicted_of(outcome) for outcome in comparison.outcomes)
-    return Against(device, request, predicted, tuple(notes))
+    return Against(device, comparison, predicted, tuple(notes))
 
 
 def predicted_of(outcome: Outcome) -> Predicted:
@@ -122,9 +128,15 @@ def predicted_of(outcome: Outcome) -> Predicted:
     )
 
 
-def machine_of(device: str) -> str:
-    """The only machine of the model whose name is in a device's, '' if there is none: 'h100_sxm' of 'NVIDIA H100'."""
+def machine_of(device: str, default: str) -> str:
+    """The machine of the model with all words of its name in a device's, else the only one, or the default one, with
+    the first: 'h100_sxm' of 'NVIDIA H100 80GB HBM3', 'h100_pcie' of 'NVIDIA H100 PCIe'.
+    """
     from experiments.sides import machine_names
 
-    found = [name for name in machine_names("gpu") if re.search(rf"\b{name.partition('_')[0]}\b", device, re.I)]
-    return found[0] if len(found) == 1 else ""
+    words = re.findall(r"[a-z]+\d*|\d+", device.lower())
+    first = [name for name in machine_names("gpu") if name.partition("_")[0] in words]
+    whole = [name for name in first if set(name.split("_")) <= set(words)]
+    if len(whole) == 1:
+        return whole[0]
+    return first[0] if len(first) == 1 else default

@@ -21,6 +21,7 @@ class _ClassSpec(BaseModel):
     model_config = STRICT
     name: str
     sort: Sort
+    drawn: str
 
 
 class _PatternSpec(BaseModel):
@@ -62,6 +63,12 @@ def patterns() -> tuple[Pattern, ...]:
 def sorts() -> dict[str, Sort]:
     """Every class, in order, and what it keeps busy."""
     return {one.name: one.sort for one in _table().classes}
+
+
+@cache
+def drawn_as() -> dict[str, str]:
+    """Every class, and the unit class in whose colour it is drawn."""
+    return {one.name: one.drawn for one in _table().classes}
 
 
 @lru_cache(maxsize=65536)

@@ -9,6 +9,7 @@ from typing import Any
 from experiments.profile.against import Against, Predicted, differences, distance, recorded_counts
 from experiments.profile.classes import sorts
 from experiments.profile.told import count_text, ns_text
+from experiments.text.comparison import run_word, title
 from experiments.text.page import Part
 from experiments.text.quantity import digits, ratio_text, time_text
 from experiments.text.table import Column, Table
@@ -18,9 +19,9 @@ SHOWN_DIFFERENCES = 6
 
 def against_parts(found: Against) -> Iterator[Part]:
     """The sentence, the counts by class, the times, and what the difference is made of."""
-    request = found.request
-    where = f"{request.phase}, batch {request.batch or 'of the graph'}, context {request.context or 'of the graph'}"
-    yield f"Beside the model: a step is set beside one run of {request.workload} ({where})"
+    graph = found.comparison.graph
+    beside = title(found.comparison).partition("\n")[0]
+    yield f"Beside the model: a step is set beside one {run_word(graph)} of {beside}"
     yield "\n".join((calls_text(found), *(f"  {note}" for note in found.notes)))
     yield "Kernels a step by class"
     yield counts_table(found)
@@ -33,14 +34,13 @@ def against_parts(found: Against) -> Iterator[Part]:
 
 def calls_text(found: Against) -> str:
     """How many kernels the recording launches, and what it would be otherwise."""
-    recorded = sum(recorded_counts(found.device).values())
+    recorded = count_text(sum(recorded_counts(found.device).values()))
+    word = run_word(found.comparison.graph)
     policies = ", ".join(f"{one.calls:,} with {one.mode}" for one in found.policies)
-    rdu = ", ".join(
-        f"{one.calls:,} {one.mode}" for one in sorted(found.predicted, key=lambda p: p.calls) if one.family == "rdu"
-    )
-    name = next((one.machine for one in found.predicted if one.family == "rdu"), "")
-    beside = f"; on {name} it would be {rdu}" if rdu else ""
-    return f"Your run launches {count_text(recorded)} kernels a step; on {found.request.gpu} it would be {policies}{beside}."
+    text = f"Your run launches {recorded} kernels a {word}; on {found.request.gpu} it would be {policies}"
+    sections = sorted((one for one in found.predicted if one.family == "rdu"), key=lambda one: one.calls)
+    calls = ", ".join(f"{one.calls:,} {one.mode}" for one in sections)
+    return text + (f"; on {sections[0].machine} calls would be {calls}" if sections else "") + "."
 
 
 def counts_table(found: Against) -> Table:
@@ -69,7 +69,8 @@ def times_table(found: Against) -> Table:
     account = found.device.account
     waited = account.host_wait_ns * 1000 // max(1, len(found.device.steps))
     name = found.device.device.name
-    first = (name, "recorded", count_text(found.device.kernels_per_step), time_text(measured_ps), "", time_text(waited))
+    kernels = count_text(found.device.kernels_per_step)
+    first = (name, "recorded", kernels, time_text(measured_ps), "", time_text(waited))
     rows = [_times_row(one, measured_ps) for one in found.predicted]
     families = [one.family for one in found.predicted]
     return Table(columns, (first, *rows), rules=(1, 1 + families.count("gpu")), keys=2)
@@ -98,8 +99,8 @@ def difference_text(found: Against) -> str:
     if not unlike:
         return f"{text} Every class has as many kernels as it says."
     lines = [
-        f"  {one.recorded - one.predicted:+,.0f} {one.name}: {count_text(one.recorded)} recorded, {one.predicted:,} with"
-        f" {closest.mode}"
+        f"  {one.recorded - one.predicted:+,.0f} {one.name}: {count_text(one.recorded)} recorded,"
+        f" {one.predicted:,} with {closest.mode}"
         for one in unlike[:SHOWN_DIFFERENCES]
     ]
     more = len(unlike) - len(lines)

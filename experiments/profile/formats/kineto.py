@@ -43,8 +43,8 @@ NO_WORK = re.compile(
     r"|FuncGet|FuncSet|PointerGet|GetAttribute|DeviceGet|EventQuery|CtxGet|CtxSet|PushCall|PopCall)\w*|GetProc\w*)$"
 )
 KNOWN_VERSION = 1
-# Kept rows: a million takes about 0.4 GB.
-MOST_ROWS = 5_000_000
+# Kept rows: they take about 0.7 GB a million, with what is made of them.
+MOST_ROWS = 2_000_000
 # Times that fit 64 bits, as nanoseconds; what is beyond overflowed.
 MOST_NS = 2**62
 # Of a list beside the events that much is kept.

@@ -33,7 +33,8 @@ HOST_CALLS = ("CUPTI_ACTIVITY_KIND_RUNTIME", "CUPTI_ACTIVITY_KIND_DRIVER")
 COPY_KINDS = {1: "HtoD", 2: "DtoH", 8: "DtoD", 9: "HtoH", 10: "PtoP"}
 KERNEL_NAMES = ("demangledName", "shortName", "mangledName")
 THREAD_BITS = 24
-MOST_ROWS = 5_000_000
+# Of a table; see kineto.py.
+MOST_ROWS = 2_000_000
 RECORD = "record with: nsys profile --trace=cuda,nvtx --cuda-graph-trace=node, then nsys export --type sqlite"
 FEWER = "record a part of the run (--capture-range, --duration)"
 
