@@ -11,11 +11,11 @@ from click.core import ParameterSource
 
 from experiments.options import (
     given,
-    graph_options,
     machine_options,
     mapping_options,
     number,
     request_of,
+    size_options,
 )
 from experiments.request import Request
 
@@ -35,7 +35,7 @@ OF_THE_MODEL = (*(field.name for field in fields(Request)), "stages", "fixed")
 @click.option(
     "--against", "workload", metavar="WORKLOAD", help="Set it beside the model: a step beside one run of this."
 )
-@graph_options
+@size_options
 @machine_options
 @mapping_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
