@@ -15,6 +15,9 @@ BETWEEN = 16.0
 LAYER = 30.0
 MARGIN = 14.0
 TITLE = 20.0
+# What joins boxes of one column over a distance goes aside by this share of it.
+NEAR = 60.0
+ASIDE = 0.3
 Section = tuple[str, tuple[Box, ...]]
 
 
@@ -91,9 +94,15 @@ def wanted(key: str, sources: Mapping[str, Sequence[str]], middle: Mapping[str, 
 
 
 def route(arrow: Arrow, where: Mapping[str, PlacedBox]) -> Route:
-    """A curve from the foot of one box to the head of another; what goes round again does so at the left."""
+    """A curve from the foot of one box to the head of another, beside the boxes that stand between."""
     start, end = where[arrow.start], where[arrow.end]
     x0, y0 = start.x, start.y + start.height / 2
     x1, y1 = end.x, end.y - end.height / 2
+    far = abs(y1 - y0)
+    aside = ASIDE * far if far > 2 * LAYER and abs(x1 - x0) < NEAR else 0.0
+    if arrow.again:
+        aside = -aside
     bend = max((y1 - y0) / 2, LAYER / 2)
-    return Route(arrow.start, arrow.end, ((x0, y0), (x0, y0 + bend), (x1, y1 - bend), (x1, y1)), arrow.again)
+    return Route(
+        arrow.start, arrow.end, ((x0, y0), (x0 + aside, y0 + bend), (x1 + aside, y1 - bend), (x1, y1)), arrow.again
+    )
