@@ -16,6 +16,9 @@ LINES = 2
 LETTER_POINTS = 6.2
 LINE_POINTS = 13.0
 POINTS_AN_INCH = 72
+# Around the boxes of a frame, and what its title takes beside that.
+FRAME_POINTS = 18
+TITLE_POINTS = 7.0
 Point = tuple[float, float]
 
 
@@ -83,7 +86,7 @@ def size_of(box: Box) -> tuple[float, float]:
 
 def dot_lines(diagram: Diagram, key: Numbered) -> Iterator[str]:
     """What Graphviz needs to know: boxes of a size, in frames, and arrows."""
-    yield 'digraph { rankdir=TB; nodesep=0.2; ranksep=0.3; node [shape=box, fixedsize=true, label=""];'
+    yield 'digraph { rankdir=TB; nodesep=0.2; ranksep=0.38; node [shape=box, fixedsize=true, label=""];'
     numbers = iter(range(len(diagram.boxes) + len(diagram.items) + 1))
     for item in diagram.items:
         yield from dot_item(item, key, numbers)
@@ -99,7 +102,7 @@ def dot_item(item: Box | Frame, key: Numbered, numbers: Iterator[int]) -> Iterat
         width, height = (points / POINTS_AN_INCH for points in size_of(item))
         yield f"{key(item.key)} [width={width:.3f}, height={height:.3f}];"
     elif any(True for _ in boxes_in(item.items)):
-        yield f'subgraph cluster_{next(numbers)} {{ margin=12; label=" ";'
+        yield f"subgraph cluster_{next(numbers)} {{ margin={FRAME_POINTS};"
         for inner in item.items:
             yield from dot_item(inner, key, numbers)
         yield "}"
@@ -117,7 +120,7 @@ def read_drawing(diagram: Diagram, found: dict[str, Any], key: Numbered) -> Draw
     )
     corners = (numbers_in(one["bb"]) for one in objects if one["name"].startswith("cluster"))
     frames = tuple(
-        PlacedFrame(frame.title, left, height - top, right - left, top - bottom)
+        PlacedFrame(frame.title, left, height - top - TITLE_POINTS, right - left, top - bottom + TITLE_POINTS)
         for frame, (left, bottom, right, top) in zip(frames_in(diagram.items), corners, strict=True)
     )
     routes = tuple(

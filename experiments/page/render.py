@@ -33,6 +33,7 @@ def rendered(template: str, scripts: tuple[str, ...] = (), **values: Any) -> str
     return found.render(style=markup(text_of("page.css")), script=markup(script), script_digest=digest, **values)
 
 
+@cache
 def environment() -> Environment:
     """Where templates are found: every value is escaped, and a name that is missing is a bug."""
     from jinja2 import Environment, FunctionLoader, StrictUndefined
