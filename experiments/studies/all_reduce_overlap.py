@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from experiments.plot.lines import Lines
 from experiments.survey import Record, Survey
 
 if TYPE_CHECKING:
@@ -131,8 +132,10 @@ def row_of(case: Case, report: Report, sums_ps: int, sums_bytes: int) -> Record:
         "members": report.members,
         "machine": report.machine,
         "sums_as": case.sums_as,
+        "run": f"{case.model}, {case.phase}",
         "calls": report.calls,
         "time_ms": 1e3 * report.time_s,
+        "bound_ms": 1e3 * report.bound_s,
         "sums_ms": sums_ps / 1e9,
         "sums_percent": 100 * sums_ps / report.time_ps,
         "sums_hbm_bytes": sums_bytes,
@@ -193,6 +196,18 @@ STUDY = Survey(
     cases=cases,
     record=record,
     finding=finding,
-    figures=("sums_over_members",),
+    figures=(
+        "sums_over_members",
+        Lines(
+            "time_by_members",
+            x="members",
+            y="time_ms",
+            by="sums_as",
+            panel="run",
+            title="Time of a step by number of machines, by how they sum",
+            x_log=True,
+            y_log=True,
+        ),
+    ),
     keys=5,
 )

@@ -41,6 +41,8 @@ FEW: Mapping[str, Mapping[str, Any]] = {
             ("l2_bytes", "h100_sxm", "L2", (0.5, 1.0), (memory_that_changes_the_winner.Step("decode", 1, 256, 1),)),
         ),
     },
+    "producer_consumer_gemm": {"SIZE": 512},
+    "tokens_by_latency": {"MODEL": TINY, "CONTEXT": 256, "MEMBERS": 1, "BATCHES": (1,), "LIMITS_MS": (1, 100)},
     "can_the_gpu_close_the_gap": {"MODEL": "rms_norm", "CONTEXT": None},
     "intermediates": {"MODEL": TINY, "STEPS": (("decode", 1, 256),)},
     "kernel_looping": {"MODELS": ((TINY, 1),), "BATCHES": (1,), "CONTEXT": 256},

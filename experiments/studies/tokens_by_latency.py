@@ -1,0 +1,91 @@
+"""Tokens a second by the time that each user waits for one: what a batch buys on GPUs and on an RDU."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from experiments.plot.lines import Lines
+from experiments.point import Point, run_point
+from experiments.survey import Record, Survey
+
+MODEL, CONTEXT, MEMBERS = "llama-3.1-8b", 2048, 8
+SIDES = (("h100_sxm", "library"), ("h200", "library"), ("sn40l", "looped"))
+BATCHES = (1, 2, 4, 8, 16, 32, 64, 128)
+# Milliseconds that a user may wait for a token.
+LIMITS_MS = (2, 3, 5)
+
+
+def cases() -> list[Point]:
+    """Every machine and batch; GPUs replay a graph."""
+    return [
+        Point(MODEL, machine, mode, batch=batch, context=CONTEXT, members=MEMBERS, launch="graph")
+        for machine, mode in SIDES
+        for batch in BATCHES
+    ]
+
+
+def record(point: Point) -> Record | None:
+    """A step of a batch; None where memory has no room."""
+    from patterns.errors import DoesNotFit
+
+    try:
+        report = run_point(point).report
+    except DoesNotFit:
+        return None
+    batch = point.batch or 1
+    return {
+        "machine": f"{point.members} x {point.machine}",
+        "mode": point.mode,
+        "batch": batch,
+        "ms_a_token": 1e3 * report.time_s,
+        "bound_ms": 1e3 * report.bound_s,
+        "tokens_per_s": batch / report.time_s,
+        "tokens_per_s_a_user": 1 / report.time_s,
+        "j_a_token": report.energy.typical_j / batch if report.energy else None,
+    }
+
+
+def finding(rows: Sequence[Record]) -> str:
+    """By limit: which machine gives most tokens, with which batch; and where one batch does for all."""
+    told = []
+    for limit in LIMITS_MS:
+        allowed = [row for row in rows if row["ms_a_token"] <= limit]
+        if not allowed:
+            told.append(f"within {limit} ms no machine gives a token")
+            continue
+        best = max(allowed, key=lambda row: row["tokens_per_s"])
+        of_rdu = [row for row in allowed if "sn40l" in row["machine"]]
+        most = max(of_rdu, key=lambda row: row["tokens_per_s"]) if of_rdu else None
+        beside = f", {most['machine']} {most['tokens_per_s']:,.0f} with {most['batch']}" if most else ""
+        own = "" if most is best else beside
+        told.append(
+            f"within {limit} ms {best['machine']} give most, {best['tokens_per_s']:,.0f} a second with a batch of"
+            f" {best['batch']}{own}"
+        )
+    fastest = min(rows, key=lambda row: row["ms_a_token"])
+    return (
+        f"Tokens of {MODEL} after {CONTEXT:,} others: {'; '.join(told)}. A single user waits least on"
+        f" {fastest['machine']}, {fastest['ms_a_token']:.2f} ms a token at batch {fastest['batch']}."
+    )
+
+
+STUDY = Survey(
+    question="How many tokens a second does each machine give, by the time that a user waits for one?",
+    cases=cases,
+    record=record,
+    finding=finding,
+    figures=(
+        Lines(
+            "tokens_by_latency",
+            x="ms_a_token",
+            y="tokens_per_s",
+            by="machine",
+            title="Tokens a second of all users, by the time for one token of each; batches of 1 to 128",
+            x_label="ms a token",
+            y_label="tokens/s",
+            x_log=True,
+            y_log=True,
+        ),
+    ),
+    keys=3,
+)
