@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import gzip
-import io
+import codecs
 import json
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO, NoReturn, cast
+from typing import NoReturn
 
 from experiments.profile.recording import Unreadable
+from experiments.profile.unpacked import BrokenPack, pieces
 
-PIECE = 2**18
 # One item, or one value beside the list of events. Call stacks are long, but not this long.
 MOST_LETTERS = 2**26
 # Text after unpacking: beyond it a file takes minutes, and a small .gz may hold any amount.
@@ -26,10 +24,12 @@ class JsonStream:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.text, self.place, self.before, self.ended = "", 0, 0, False
+        self.text, self.place, self.before = "", 0, 0
+        # What is told of a text that ends too early.
+        self.ending = "it ends in the middle"
         self.decoder = json.JSONDecoder(parse_float=str)
-        self.file = _opened(path)
-        self.reader = io.TextIOWrapper(self.file, encoding="utf-8-sig", errors="replace")
+        self.letters = codecs.getincrementaldecoder("utf-8-sig")("replace")
+        self.pieces = pieces(path)
 
     def members(self) -> Iterator[tuple[str, object]]:
         """(key, value) of the object that the text is; the value of an array is an iterator over its items, which
@@ -44,11 +44,6 @@ class JsonStream:
             self._take(":")
             yield str(key), self._items() if self._peek() == "[" else self._value()
             self._comma("}")
-
-    def close(self) -> None:
-        """Let the file go."""
-        self.reader.close()
-        self.file.close()
 
     def _items(self) -> Iterator[object]:
         self._take("[")
@@ -69,7 +64,7 @@ class JsonStream:
             if self.place < len(self.text):
                 return self.text[self.place]
             if not self._more():
-                self._fail("it ends in the middle")
+                self._fail(self.ending)
 
     def _take(self, letter: str) -> None:
         if self._peek() != letter:
@@ -94,7 +89,7 @@ class JsonStream:
                     return value
                 continue
             if not self._more():
-                self._fail("it ends in the middle")
+                self._fail(self.ending)
 
     def _is_wrong(self, error: json.JSONDecodeError) -> bool:
         """Whether no further text could mend an error: it is far from where the text ends for now."""
@@ -108,15 +103,17 @@ class JsonStream:
             self._fail(f"one value has more than {MOST_LETTERS:,} letters")
         if self.before > MOST_TEXT:
             raise Unreadable(self.path, f"more than {MOST_TEXT // 10**9} GB of text", FEWER)
+        wanted, held = max(1, len(self.text)), len(self.text)
         try:
-            piece = self.reader.read(max(PIECE, len(self.text)))
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            self.text += " "
-            self._fail(f"the gzip data is broken or cut off ({str(error).rstrip('.').lower()})")
+            for piece in self.pieces:
+                self.text += self.letters.decode(piece)
+                if len(self.text) >= held + wanted:
+                    break
+        except BrokenPack as error:
+            self.ending = str(error)
         except OSError as error:
             raise Unreadable(self.path, f"cannot be read: {(error.strerror or str(error)).lower()}") from error
-        self.text += piece
-        return bool(piece)
+        return len(self.text) > held
 
     def _fail(self, problem: str) -> NoReturn:
         raise BrokenText(problem, self.before + self.place)
@@ -128,10 +125,3 @@ class BrokenText(Exception):
     def __init__(self, problem: str, place: int) -> None:
         self.problem, self.place = problem, place
         super().__init__(problem)
-
-
-def _opened(path: Path) -> BinaryIO:
-    """The bytes of a file, unpacked if they are packed."""
-    with path.open("rb") as file:
-        packed = file.read(2) == b"\x1f\x8b"
-    return cast(BinaryIO, gzip.open(path, "rb")) if packed else path.open("rb")

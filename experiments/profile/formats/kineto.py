@@ -83,8 +83,6 @@ def read(path: Path) -> Recording:
         _read_members(stream, found, path)
     except BrokenText as error:
         raise _broken(path, found, error) from error
-    finally:
-        stream.close()
     if not found.is_trace:
         names = ", ".join(map(repr, list(found.beside)[:5])) or "nothing"
         raise Unreadable(path, f"JSON, but no trace: no list of traceEvents in it (it has {names})", RECORD)
