@@ -80,6 +80,7 @@ def run_comparison(name: str, study: Study) -> Result:
     """Run a study of one comparison: with its resolved configuration and reports. Raises UserErrors."""
     from experiments.compare import compare
     from experiments.export import reports_csv, reports_json
+    from experiments.page.report import report_page
     from experiments.page.study import study_page
     from experiments.picture import drawn
     from experiments.text.comparison import comparison_parts
@@ -93,6 +94,7 @@ def run_comparison(name: str, study: Study) -> Result:
         "configuration.json": json.dumps({"study": name, "request": asdict(study.request)}, indent=2) + "\n",
         "reports.csv": reports_csv(comparison.outcomes),
         "reports.json": reports_json(comparison.outcomes),
+        "report.html": report_page(comparison),
     }
     files = {file: text.encode() for file, text in texts.items()} | drawn(comparison, study.figures)
     files["page.html"] = study_page(name, study.question, finding, parts, files)

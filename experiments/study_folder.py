@@ -28,6 +28,7 @@ WRITTEN = (
     "table.json",
     "reports.csv",
     "reports.json",
+    "report.html",
     RECORD,
 )
 # What the files of a study follow from, beside the models: everything in experiments/ but other studies and commands.

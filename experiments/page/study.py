@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 MORE_DIGITS = re.compile(rb"(\d\.\d\d)\d+")
 STUDIES = "experiments.studies"
 CONFIGURATION = "configuration.json"
+# Of a study of one comparison.
+REPORT = "report.html"
 # Below what names a configuration tells of machines, and of which families.
 MACHINE_KEYS: Mapping[str, tuple[Family, ...]] = {"machine": ("gpu", "rdu"), "gpu": ("gpu",), "rdu": ("rdu",)}
 
@@ -47,6 +49,7 @@ def study_page(name: str, question: str, finding: str, parts: Sequence[Part], fi
         pictures=list(pictures(files)),
         parts=parts_markup(parts),
         files=sorted(files),
+        report=REPORT,
         configuration=configuration,
         provenance=[made_with(), sources(name), *machines_in(json.loads(configuration))],
     )
