@@ -104,6 +104,7 @@ GIVEN = {"batch": 4, "context": 1024, "machine": "sn40l", "gpu_hbm_bytes_per_s":
         ("batch * context < 4096", False),
         ("1 < batch < 5 <= context", True),
         ('machine == "sn40l" and not batch > 4', True),
+        ("batch == 4 and context == 1", False),
         ('machine in ["h100_sxm", "b200"] or batch == 3', False),
         ('machine not in ("h100_sxm", "b200")', True),
         ("gpu.hbm_bytes_per_s >= 3.35e12", True),

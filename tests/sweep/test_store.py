@@ -7,13 +7,16 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
 from experiments.cli import cli
-from experiments.sweep.row import METRICS, Row
+from experiments.point import Point
+from experiments.sweep.identity import tasks_of
+from experiments.sweep.row import METRICS, Row, row_of
 from experiments.sweep.store import Written, opened
 from patterns.errors import UserError
 from tests.sweep.sweeps import SOFTMAX, rows_of, run_into, written
@@ -125,6 +128,19 @@ def test_a_file_that_is_used_counts_too(tmp_path: Path) -> None:
     assert run_into(store, file).ran == 1
 
 
+def test_a_file_that_is_changed_while_a_sweep_runs_is_told(tmp_path: Path) -> None:
+    graph = tmp_path / "mine.yaml"
+    graph.write_text((ROOT / "patterns/library/softmax.yaml").read_text(encoding="utf-8"), encoding="utf-8")
+    point = Point(str(graph), "h100_sxm", "pattern", settings=(("graph.rows", "16"),))
+    (task,) = tasks_of([point], ())
+    assert row_of(point, (), task.content).status == "ok"
+    (other,) = tasks_of([replace(point, settings=())], ())
+    with graph.open("a", encoding="utf-8") as file:
+        file.write("# changed\n")
+    row = row_of(other.point, (), other.content)
+    assert (row.status, row.message) == ("failed", f"{graph} was changed while the sweep ran: run it again")
+
+
 def text_instead(path: Path) -> None:
     path.write_text("name,value\n", encoding="utf-8")
 
@@ -196,7 +212,8 @@ def test_a_full_disk_keeps_the_rows_so_far(tmp_path: Path) -> None:
     code = f"""
 import resource
 from pathlib import Path
-from experiments.sweep.row import METRICS, Row
+from experiments.sweep.identity import tasks_of
+from experiments.sweep.row import METRICS, Row, row_of
 from experiments.sweep.store import Written, opened
 resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
 with opened({str(tmp_path / "s.db")!r}) as store:
