@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -54,8 +54,7 @@ def choose(asked: Asked, asked_of: Machine, aims: Iterable[Targets] | None = Non
     if not fitting and machine.fit == "refuse":
         raise _whole_misfit(asked, machine) or _nearest_misfit(candidates)
     least = min(c.predicted_cycles for c in fitting or candidates)
-    close = (c for c in fitting or candidates if c.predicted_cycles <= least * CLOSE)
-    chosen = min(close, key=lambda c: _preference(c, machine))
+    chosen = _preferred([c for c in fitting or candidates if c.predicted_cycles <= least * CLOSE], machine)
     reason = schedule_reason(asked, chosen, candidates)
     return replace(_settled(asked, chosen, asked_of.clock_hz), reason=reason)
 
@@ -69,10 +68,16 @@ def fits(asked: Asked, asked_of: Machine, aims: Iterable[Targets]) -> bool:
     return any(chosen.misfit is None for chosen in found)
 
 
-def _preference(chosen: Chosen, machine: Machine) -> tuple[int, int, int, int]:
-    active = min(chosen.tiles, machine.sm_count)
-    threads = schedule_named(chosen.schedule).demand(chosen.work, chosen.choice, machine).threads
-    return (-active, chosen.predicted_cycles, -chosen.choice.slots, threads)
+def _preferred(close: Sequence[Chosen], machine: Machine) -> Chosen:
+    """Of candidates that are about as fast the first to be taken; threads are counted where nothing else decides."""
+    ranks = [(-min(c.tiles, machine.sm_count), c.predicted_cycles, -c.choice.slots) for c in close]
+    first = min(ranks)
+    alike = [c for c, rank in zip(close, ranks, strict=True) if rank == first]
+    return alike[0] if len(alike) == 1 else min(alike, key=lambda c: _threads(c, machine))
+
+
+def _threads(chosen: Chosen, machine: Machine) -> int:
+    return schedule_named(chosen.schedule).demand(chosen.work, chosen.choice, machine).threads
 
 
 def _whole_misfit(asked: Asked, machine: Machine) -> DoesNotFit | None:
