@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from gpu_model.asked import Asked, Chosen
 from gpu_model.assign import Sharing, Transfers, uses, waves
-from gpu_model.choose import choose
+from gpu_model.choose import choose, fits
 from gpu_model.cuts import PARTIAL_BYTES, Amounts
 from gpu_model.fit import most_slots
 from gpu_model.loader import usable_loaders
@@ -14,7 +15,7 @@ from gpu_model.machine import Machine
 from gpu_model.price import Transfer, arrival_cycles
 from gpu_model.rank import best_aims
 from gpu_model.schedule import STREAMING, schedule_named
-from gpu_model.tile import POINTS, targets_of
+from gpu_model.tile import POINTS, cuttings, targets_of
 from gpu_model.traffic import Moved, parts_stay
 from gpu_model.work import Choice, Work
 from patterns.axes import points
@@ -26,6 +27,8 @@ NEARLY_ALL = 0.8
 WORTH_SPLITTING = 0.85
 # Results of the smallest tile that puts parts together: wherever a part fits, it does too.
 LEAST = 1
+# So many times what parts take is more than a prediction can be wrong by, roundings and steps of clocks included.
+CLEARLY = 1.5
 
 
 @dataclass(frozen=True)
@@ -48,19 +51,52 @@ def choose_parts(asked: Asked, machine: Machine, gap_cycles: int) -> tuple[Chose
     """
     if asked.is_product:
         return _choose_product(asked, machine, gap_cycles)
-    alone = choose(asked, machine)
     asked_for = asked.options.splits
-    best: tuple[Chosen, Combine | None] = (alone, None)
-    least = None if asked_for else alone.predicted_cycles
-    for parts in (asked_for,) if asked_for else _part_counts(alone.tiles, machine):
+    known = None if asked_for else _alone(asked, machine)
+    if known is not None:
+        tiles, at_least = known
+        best, total = _choose_split(asked, machine, gap_cycles, _part_counts(tiles, machine))
+        if best is not None and at_least > CLEARLY * total:
+            return best
+    alone = choose(asked, machine)
+    if known is None:
+        counts = (asked_for,) if asked_for else _part_counts(alone.tiles, machine)
+        best, total = _choose_split(asked, machine, gap_cycles, counts)
+    return best if best is not None and (asked_for or total < alone.predicted_cycles) else (alone, None)
+
+
+def _choose_split(
+    asked: Asked, machine: Machine, gap_cycles: int, counts: Iterable[int]
+) -> tuple[tuple[Chosen, Combine | None] | None, int]:
+    """The fastest with its steps in so many parts, with what it takes; None where they are not in parts."""
+    best: tuple[Chosen, Combine | None] | None = None
+    least = 0
+    for parts in counts:
         split = choose(asked, machine, [replace(aim, parts=parts) for aim in targets_of(asked, machine)])
         if split.cuts[-1].cut.parts == 1:
             continue
         combine = None if split.cuts[-1].cut.meets else fastest_combine(split, machine)
         total = split.predicted_cycles + (combine.predicted_cycles + gap_cycles if combine else 0)
-        if least is None or total < least:
+        if best is None or total < least:
             best, least = (split, combine), total
-    return best
+    return best, least
+
+
+def _alone(asked: Asked, machine: Machine) -> tuple[int, int] | None:
+    """Of an attention kernel without parts its tiles, and cycles of `clock_hz` that it takes at least.
+
+    These are what one tile takes through the port of its SM, at any clock. None where some ways to cut it have more
+    tiles than others, or none fits.
+    """
+    if not asked.online or machine.fit != "refuse":
+        return None
+    aims = tuple(targets_of(asked, machine))
+    cuts = [priced.cut for (priced,) in cuttings(asked, aims, machine)]
+    if len({cut.tiles for cut in cuts}) > 1 or not fits(asked, machine, aims):
+        return None
+    most_hz = max(machine.clock_hz, machine.boost_clock_hz)
+    least_bytes = min(cut.tile_bytes for cut in cuts)
+    return cuts[0].tiles, least_bytes * machine.clock_hz // (machine.load_bytes_per_cycle * most_hz)
 
 
 def _part_counts(tiles: int, machine: Machine) -> tuple[int, ...]:
