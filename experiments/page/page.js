@@ -7,9 +7,19 @@ function themed(change) {
   const tell = () => { button.setAttribute("aria-pressed", dark()); change(); };
   button.addEventListener("click", () => { document.documentElement.dataset.theme = dark() ? "light" : "dark"; tell(); });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", tell);
-  let before = "";
-  addEventListener("beforeprint", () => { before = document.documentElement.dataset.theme || ""; document.documentElement.dataset.theme = "light"; tell(); });
-  addEventListener("afterprint", () => { if (before) document.documentElement.dataset.theme = before; else delete document.documentElement.dataset.theme; tell(); });
+  let before = "", closed = [];
+  addEventListener("beforeprint", () => {
+    before = document.documentElement.dataset.theme || "";
+    closed = [...document.querySelectorAll("details.numbers:not([open])")];
+    for (const details of closed) details.open = true;
+    document.documentElement.dataset.theme = "light";
+    tell();
+  });
+  addEventListener("afterprint", () => {
+    for (const details of closed) details.open = false;
+    if (before) document.documentElement.dataset.theme = before; else delete document.documentElement.dataset.theme;
+    tell();
+  });
   button.setAttribute("aria-pressed", dark());
 }
 

@@ -60,7 +60,7 @@ class View {
       calls.replaceChildren(...run.calls.map((one, n) => option(n, `${one.name} (${timeText(one.time_ps)}${one.times > 1 ? ` \u00d7 ${count(one.times)}` : ""})`, n === panel.call)));
       root.querySelector(".summary").textContent = this.summary(panel);
     }
-    this.total = Math.max(...this.panels.map((panel) => panel.track.total));
+    this.total = Math.max(1, ...this.panels.map((panel) => panel.track.total));
     this.whole();
     this.root.dispatchEvent(new CustomEvent("tracks"));
   }

@@ -106,7 +106,8 @@ def hover(page: Page, panel: int, share: float, lane: int) -> str:
     )
     page.mouse.move(box["x"] + gutter + (width - gutter) * share, box["y"] + top + 18 * lane + 9)
     tip = page.locator(".tip")
-    return tip.inner_text() if tip.is_visible() else ""
+    tip.wait_for()
+    return tip.inner_text()
 
 
 def test_the_page_shows_everything_and_no_name_breaks_out(page: Page) -> None:
