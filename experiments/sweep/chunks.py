@@ -6,7 +6,6 @@ import gc
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import groupby
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -18,39 +17,44 @@ if TYPE_CHECKING:
     from experiments.point import Point
 
 # Handing a chunk over costs some milliseconds, and what a chunk has done is lost when the run is ended.
-CHUNK_S = 0.5
+CHUNK_S = 0.7
 FIRST = 2
 MOST = 256
 
 
 @dataclass(frozen=True)
 class Done:
-    """What came back of a chunk: rows by key, seconds of work, calls simulated and reused, the worker's model."""
+    """What came back of a chunk: rows by key, seconds of work, calls simulated and reused, the worker's model.
+
+    machine: of the chunk's first point.
+    """
 
     rows: tuple[tuple[str, Row], ...]
     seconds: float
     counts: Counts
-    model: str = ""
+    model: str
+    machine: str
 
 
 @dataclass
 class Pace:
-    """How long points take, learned from what is done."""
+    """How long points take, learned from what is done: on each machine by itself, for they differ tenfold."""
 
     points: int = 0
     seconds: float = 0.0
-    given: int = field(default=0)
+    of_machine: dict[str, tuple[int, float]] = field(default_factory=dict)
 
     def learn(self, done: Done) -> None:
         """Count a chunk that came back."""
+        points, seconds = self.of_machine.get(done.machine, (0, 0.0))
+        self.of_machine[done.machine] = points + len(done.rows), seconds + done.seconds
         self.points += len(done.rows)
         self.seconds += done.seconds
 
-    def size(self) -> int:
-        """Points of the next chunk."""
-        if not self.points:
-            return FIRST
-        return max(1, min(MOST, int(CHUNK_S * self.points / max(self.seconds, 1e-9))))
+    def size(self, machine: str) -> int:
+        """Points of the next chunk, which begins with one of this machine."""
+        points, seconds = self.of_machine.get(machine, (0, 0.0))
+        return max(1, min(MOST, int(CHUNK_S * points / max(seconds, 1e-9)))) if points else FIRST
 
 
 @contextmanager
@@ -73,20 +77,32 @@ def run_chunk(tasks: Sequence[Task], extras: tuple[str, ...]) -> Done:
     begun, before = perf_counter(), counted()
     with _uncollected():
         rows = tuple((task.key, row_of(task.point, extras, task.content)) for task in tasks)
-    return Done(rows, perf_counter() - begun, counted() - before, model_version())
+    return Done(rows, perf_counter() - begun, counted() - before, model_version(), tasks[0].point.machine)
 
 
 def chunks(tasks: Sequence[Task], pace: Pace) -> Iterator[tuple[Task, ...]]:
-    """The tasks in chunks, made as they are asked for; no chunk has points of two groups."""
+    """The tasks in chunks, made as they are asked for. They end where points begin that share less, if one is near."""
     ordered = sorted(tasks, key=lambda task: alike(task.point))  # stable: within a group as they were
-    for _, group in groupby(ordered, key=lambda task: alike(task.point)):
-        left = list(group)
-        while left:
-            size = pace.size()
-            yield tuple(left[:size])
-            left = left[size:]
+    begin = 0
+    while begin < len(ordered):
+        size = pace.size(ordered[begin].point.machine)
+        end = _cut(ordered, begin, size)
+        yield tuple(ordered[begin:end])
+        begin = end
+
+
+def _cut(ordered: Sequence[Task], begin: int, size: int) -> int:
+    """Where a chunk of about `size` tasks ends: at the last end of a group that is not far off."""
+    first, last = begin + -(-size // 2), min(begin + size + size // 2, len(ordered))
+    ends = (i for i in range(last, first, -1) if i == len(ordered) or _parted(ordered[i - 1], ordered[i]))
+    return next(ends, min(begin + size, len(ordered)))
+
+
+def _parted(before: Task, after: Task) -> bool:
+    return alike(before.point) != alike(after.point)
 
 
 def alike(point: Point) -> tuple[str, ...]:
-    """What points have in common that share most kernels: all but machine, mode and context."""
-    return (point.workload, point.phase, f"{point.members:06}", f"{point.batch or 0:09}", repr(point.settings))
+    """What points have in common that share most kernels: all but mode, context and options."""
+    which = (point.workload, point.phase, f"{point.members:06}", f"{point.batch or 0:09}", point.machine)
+    return (*which, repr(point.settings))
