@@ -42,7 +42,7 @@ class Picture:
 
 
 # What a plot draws; its file says so as `OF`.
-Subject = Literal["comparison", "validation", "floorplan", "records", "data", "runs"]
+Subject = Literal["comparison", "validation", "floorplan", "data", "runs", "recording"]
 # What kinds that a user asks for by name are of; the others are drawn by validations and studies.
 ASKED: Mapping[Subject, str] = {
     "comparison": "comparison",
@@ -84,7 +84,7 @@ def drawn_floorplan(floorplan: Floorplan, kinds: Sequence[str] = ()) -> dict[str
         return {name: content for kind in kinds for name, content in contents(kind, floorplan)}
 
 
-def drawn_records(records: Sequence[Record], figures: Sequence[str | Chart]) -> dict[str, bytes]:
+def drawn_records(records: Sequence[Record], figures: Sequence[Chart]) -> dict[str, bytes]:
     """File name -> content of plots of a survey's records: PNG, SVG, PDF and CSV of each."""
     with in_style():
         return {name: content for figure in figures for name, content in contents(figure, records)}

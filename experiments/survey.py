@@ -34,7 +34,7 @@ class Chart(Protocol):
 class Survey:
     """One experiment, declared. cases: what is run, a row each (frozen dataclasses such as Point, or mappings), or
     what makes them. record: runs a case; None for one that has no row, such as what does not fit. finding: the
-    sentence that the rows support. figures: what draws them, or files in plot/ that draw records. keys: how many
+    sentence that the rows support. figures: what draws them. keys: how many
     columns of the table name a row.
     """
 
@@ -42,7 +42,7 @@ class Survey:
     cases: Sequence[Any] | Callable[[], Iterable[Any]]
     record: Callable[[Any], Record | None]
     finding: Callable[[Sequence[Record]], str]
-    figures: tuple[str | Chart, ...] = ()
+    figures: tuple[Chart, ...] = ()
     keys: int = 1
 
     def listed_cases(self) -> tuple[Any, ...]:

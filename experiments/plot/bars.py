@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 OF = "data"
 BAR_INCHES = 0.17
 GROUP_GAP = 0.5
+# Of a number beside a bar.
+LETTER_INCHES = 0.06
 # Letters of a bar's name, in the figure of one column.
 NARROW_LETTERS = 18
 
@@ -124,7 +126,7 @@ class Bars:
         for place, value in zip(places, values, strict=True):
             if not self.stacked:
                 text = "-" if value is None else number_text(value, place.column)
-                beside(axes, text, (max(self._beyond(place.row, value), foot), place.height), fontsize=6.5)
+                self._number(axes, text, place, max(value or 0.0, foot))
         for _, group in groupby(places, key=lambda place: id(place.row)):
             self._row_marks(axes, list(group), foot)
         self._names(axes, places, letters)
@@ -134,13 +136,9 @@ class Bars:
         row = places[0].row
         low, high = places[0].height - 0.43, places[-1].height + 0.43
         if self.stacked:
-            total = sum(number(row, column) or 0.0 for column in self.values)
-            beside(
-                axes,
-                number_text(total, self.values[0]),
-                (max(self._beyond(row, total), foot), places[0].height),
-                fontsize=6.5,
-            )
+            known = [value for column in self.values if (value := number(row, column)) is not None]
+            text = number_text(sum(known), self.values[0]) if known else "-"
+            self._number(axes, text, places[0], max(sum(known), foot))
         bound = number(row, self.bound, self.log) if self.bound else None
         if bound is not None:
             axes.plot([bound or foot] * 2, [low, high], color=MARK_COLOR, linewidth=1.4, zorder=4)
@@ -148,10 +146,14 @@ class Bars:
         if mark is not None:
             axes.plot([mark or foot], [(low + high) / 2], color=MARK_COLOR, marker="x", markersize=5, zorder=5)
 
-    def _beyond(self, row: Record, value: float | None) -> float:
-        """Where a number stands: right of its bar and of what is drawn over it."""
-        beside_it = (number(row, column) for column in (self.bound, self.marks) if column)
-        return max(value or 0.0, 0.0, *(other or 0.0 for other in beside_it), 0.0)
+    def _number(self, axes: Axes, text: str, place: Place, end: float) -> None:
+        """A bar's number right of its end, or of what is drawn where it would stand."""
+        low, high = axes.get_xlim()
+        share = (len(text) + 2) * LETTER_INCHES / axes.figure.get_figwidth() / 0.75  # type: ignore[union-attr]
+        reach = end * (high / low) ** share if self.log else end + (high - low) * share
+        drawn = [number(place.row, column) or 0.0 for column in (self.bound, self.marks) if column]
+        over = max((value for value in drawn if end <= value <= reach), default=end)
+        beside(axes, text, (over, place.height), fontsize=6.5, offset=7 if over > end else 4)
 
     def _names(self, axes: Axes, places: Sequence[Place], letters: int) -> None:
         """A name at the middle of the bars of a label."""

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from experiments.charting.sheet import ONE_COLUMN, TWO_COLUMNS
 from experiments.floorplan import Floorplan, Unit, records
 from experiments.picture import Picture
 from patterns.plural import number_of
@@ -28,7 +29,7 @@ OTHERS, FREE, INK = "#94a4a2", "#ececec", "#222222"
 HALF = 0.44
 # Of a buffer's colour, how much is white.
 TINT = 0.55
-WIDE_INCHES, NARROW_INCHES = 7.0, 3.4
+WIDE_INCHES, NARROW_INCHES = TWO_COLUMNS, ONE_COLUMN
 # Between tiles, in cells; AGCUs stand in it.
 GAP = 2.6
 LABELS = 8

@@ -62,7 +62,7 @@ class Lines:
 
     def _figure(self, width: float, rows: Sequence[Record]) -> Figure:
         panels = distinct(rows, self.panel)
-        across = 1 if width == ONE_COLUMN else min(len(panels), 3)
+        across = 1 if width == ONE_COLUMN else 2 if len(panels) == 4 else min(len(panels), 3)
         down = -(-len(panels) // across)
         figure = sheet(width, 0.1 + PANEL_INCHES * down, self.title)
         grid = figure.subplots(down, across, squeeze=False, sharex=True, sharey=True)

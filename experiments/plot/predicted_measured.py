@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import ceil, floor, log10
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from experiments.charting.sheet import ONE_COLUMN, TWO_COLUMNS, both_widths, legend_below, sheet, wrapped
 from experiments.picture import Picture
 from experiments.validation.accuracy import targets
-from experiments.validation.export import row_record
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
     from experiments.validate import FamilyResult, Validation
     from experiments.validation.row import Compared
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
 OF = "validation"
 # Colours and markers both tell the machines apart.
 STYLES = (("#3f90da", "o"), ("#bd1f01", "s"), ("#ffa90e", "^"), ("#832db6", "D"), ("#717581", "v"), ("#92dadd", "P"))
-PANELS_A_ROW = 3
-PANEL_INCHES = 2.4
+PANELS_A_ROW = {TWO_COLUMNS: 3, ONE_COLUMN: 2}
+TITLE_LETTERS_AN_INCH, TICKS_AN_INCH = 10, 2.5
 BAND = 1.2
 # Ranges beyond this have ticks at powers of ten only.
 WIDE = 300
@@ -33,28 +34,37 @@ def draw(validation: Validation) -> Picture:
 
     A point lies at the end of a measured range that is nearest to it, on the diagonal if it is inside.
     """
-    from matplotlib.figure import Figure
-
     families = [found for found in validation.families if targets(found.compared)]
-    wide = max(1, min(PANELS_A_ROW, len(families)))
-    high = max(1, ceil(len(families) / wide))
-    figure = Figure(figsize=(PANEL_INCHES * wide + 0.2, PANEL_INCHES * high + 0.5), layout="constrained")
-    panels = figure.subplots(high, wide, squeeze=False).flatten()
+    return both_widths(lambda width: _figure(width, families), tuple(rows(families)))
+
+
+def _figure(width: float, families: Sequence[FamilyResult]) -> Figure:
+    across = max(1, min(PANELS_A_ROW[width], len(families)))
+    down = max(1, ceil(len(families) / across))
+    inches = width / PANELS_A_ROW[width]
+    figure = sheet(inches * across if width != ONE_COLUMN else width, inches * down + 0.3)
+    panels = figure.subplots(down, across, squeeze=False).flatten()
     machines = sorted({compared.row.machine for found in families for compared in targets(found.compared)})
     styles = {machine: STYLES[number % len(STYLES)] for number, machine in enumerate(machines)}
     for axes, found in zip(panels, families, strict=False):
-        draw_family(axes, found, styles)
+        draw_family(axes, found, styles, inches)
     for axes in panels[len(families) :]:
         axes.set_axis_off()
-    handles = {
-        label: handle for axes in panels for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
+    legend_below(figure, _legend(styles))
+    return figure
+
+
+def _legend(styles: Mapping[str, tuple[str, str]]) -> dict[str, Any]:
+    from matplotlib.lines import Line2D
+
+    how: dict[str, Any] = {"linestyle": "", "markerfacecolor": "none", "markersize": 3.5, "markeredgewidth": 0.6}
+    return {
+        machine: Line2D([], [], marker=marker, markeredgecolor=color, **how)
+        for machine, (color, marker) in styles.items()
     }
-    if handles:
-        figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=len(handles))
-    return Picture(figure, tuple(rows(families)))
 
 
-def draw_family(axes: Axes, found: FamilyResult, styles: dict[str, tuple[str, str]]) -> None:
+def draw_family(axes: Axes, found: FamilyResult, styles: Mapping[str, tuple[str, str]], inches: float) -> None:
     """One panel: rows as points, the diagonal, and what the errors come to."""
     compared = targets(found.compared)
     low, high = limits(compared)
@@ -71,20 +81,19 @@ def draw_family(axes: Axes, found: FamilyResult, styles: dict[str, tuple[str, st
                 facecolors="none",
                 edgecolors=color,
                 linewidths=0.6,
-                label=machine,
             )
     axes.set(xscale="log", yscale="log", xlim=(low, high), ylim=(low, high), aspect="equal")
-    label_axes(axes, low, high)
+    label_axes(axes, low, high, int(inches * TICKS_AN_INCH))
     units = sorted({one.row.unit for one in compared})
     unit = units[0] if len(units) == 1 else "each row in its unit"
     axes.set_xlabel(f"measured, {unit}")
     axes.set_ylabel(f"predicted, {unit}")
     accuracy = found.accuracy
     told = f"\n{accuracy.rows:,} rows, mean error {accuracy.mape_percent:.1f} %" if accuracy else ""
-    axes.set_title(f"{found.name}{told}", fontsize=7)
+    axes.set_title(wrapped(f"{found.name}{told}", int(inches * TITLE_LETTERS_AN_INCH)), fontsize=6.5)
 
 
-def label_axes(axes: Axes, low: float, high: float) -> None:
+def label_axes(axes: Axes, low: float, high: float, most: int = 9) -> None:
     """The same few ticks on both axes: powers of ten, or more of each where the range is narrow or very narrow."""
     from matplotlib.ticker import FixedLocator, NullLocator
 
@@ -92,7 +101,7 @@ def label_axes(axes: Axes, low: float, high: float) -> None:
     powers = range(floor(log10(low)), ceil(log10(high)) + 1)
     ticks = [step * 10.0**power for power in powers for step in steps if low <= step * 10.0**power <= high]
     for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_locator(FixedLocator(ticks))
+        axis.set_major_locator(FixedLocator(ticks[:: max(1, ceil(len(ticks) / most))]))
         axis.set_minor_locator(NullLocator())
         axis.set_major_formatter(lambda value, _: f"{value:g}" if value < 1e5 else f"{value:.0e}".replace("e+0", "e"))
 
@@ -104,8 +113,19 @@ def limits(compared: Sequence[Compared]) -> tuple[float, float]:
 
 
 def rows(families: Sequence[FamilyResult]) -> Iterator[dict[str, object]]:
-    """The points as data."""
+    """The points as data. measured_to: the upper end where a range was measured."""
     for found in families:
-        yield from (
-            {"machine": one.row.machine, "group": one.row.group, **row_record(one)} for one in targets(found.compared)
-        )
+        for one in targets(found.compared):
+            row = one.row
+            yield {
+                "family": found.name,
+                "id": row.id,
+                "machine": row.machine,
+                "group": row.group,
+                "predicted": one.predicted,
+                "measured": row.measured,
+                "measured_to": row.to,
+                "unit": row.unit,
+                "source": row.source,
+                "explanation": one.explanation,
+            }

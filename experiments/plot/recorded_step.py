@@ -16,7 +16,7 @@ from experiments.picture import Picture
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-OF = "data"
+OF = "recording"
 LANE_INCHES = 0.17
 MARGIN_INCHES = 0.3
 

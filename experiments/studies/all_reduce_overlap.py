@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from experiments.charting.reshaped import Reshaped
 from experiments.plot.lines import Lines
 from experiments.survey import Record, Survey
 
@@ -191,13 +192,30 @@ def taken(row: Mapping[str, Any]) -> str:
     return f"{row['sums_ms']:.3f} ms ({row['sums_percent']:.1f} %)"
 
 
+def summed(rows: Sequence[Record]) -> list[Record]:
+    """Runs on several members: alone there is nothing to sum."""
+    return [row for row in rows if row["members"] > 1]
+
+
 STUDY = Survey(
     question="What do sums over sockets cost where they overlap with loading weights and computing, and where not?",
     cases=cases,
     record=record,
     finding=finding,
     figures=(
-        "sums_over_members",
+        Reshaped(
+            Lines(
+                "sums_over_members",
+                "members",
+                "sums_percent",
+                by="sums_as",
+                panel="run",
+                title="What sums over members take; a line ends where the model does not fit",
+                y_label="% of the time",
+                x_log=True,
+            ),
+            summed,
+        ),
         Lines(
             "time_by_members",
             x="members",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from experiments.plot.bars import Bars
 from experiments.point import Point, run_point
 from experiments.survey import Record, Survey
 
@@ -86,6 +87,17 @@ STUDY = Survey(
     cases=cases,
     record=record,
     finding=finding,
-    figures=("time_per_layer",),
+    figures=(
+        Bars(
+            "time_per_layer",
+            "model",
+            ("layer_us",),
+            by="members",
+            panel="machine",
+            marks="published_layer_us",
+            title="A decoder layer beside the time of its bytes",
+            x_label="us a layer beside its bytes",
+        ),
+    ),
     keys=3,
 )

@@ -8,6 +8,8 @@ from functools import cache
 from math import ceil
 from typing import Any
 
+from experiments.charting.reshaped import Reshaped
+from experiments.plot.bars import Bars
 from experiments.request import Request
 from experiments.survey import Record, Survey
 from patterns.plural import number_of
@@ -207,11 +209,42 @@ def finding(rows: Sequence[Record]) -> str:
     )
 
 
+def parts(rows: Sequence[Record]) -> list[Record]:
+    """What a request is made of, a row a system and batch. The published time is as many times the first system's."""
+    known = [row for row in rows if row["request_1_ms"] is not None]
+    return [
+        {
+            "system": f"{row['members']} {row['machine']} {row['mode']} {row['links']}".rstrip(),
+            "batch": f"batch {batch}",
+            "router_and_experts_ms": row[f"request_{batch}_ms"] - batch * row["switch_ms"],
+            "switching_ms": batch * row["switch_ms"],
+            "as_published_ms": times and times * known[0][f"request_{batch}_ms"],
+        }
+        for batch in (1, 8)
+        for row in known
+        for times in (row[f"published_request_{batch}_ratio"],)
+    ]
+
+
 STUDY = Survey(
     question="What does it cost to switch between models that HBM does not hold together?",
     cases=lambda: SYSTEMS,
     record=record,
     finding=finding,
-    figures=("model_switching",),
+    figures=(
+        Reshaped(
+            Bars(
+                "model_switching",
+                "system",
+                ("router_and_experts_ms", "switching_ms"),
+                panel="batch",
+                stacked=True,
+                title="A request to a composition of experts",
+                x_label="ms a request",
+                marks="as_published_ms",
+            ),
+            parts,
+        ),
+    ),
     keys=5,
 )

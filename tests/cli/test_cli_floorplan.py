@@ -138,7 +138,7 @@ def test_long_names_are_shortened_and_leave_the_panels_their_size() -> None:
 @pytest.mark.parametrize("section", ["decoder", "embedding"])
 def test_nothing_reaches_over_the_edge_and_no_label_covers_another(llama: Compilation, section: str) -> None:
     for figure, width in zip(
-        figures(floorplan_of(section_named(llama, section), "llama", "fused")), (7.0, 3.4), strict=True
+        figures(floorplan_of(section_named(llama, section), "llama", "fused")), (7.0, 3.33), strict=True
     ):
         assert figure.get_size_inches()[0] == pytest.approx(width)
         boxes: list[Bbox] = []

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
 from experiments.cli import cli
-from experiments.validate import Question, validate
-from experiments.validation.row import Compared, Refused
+from experiments.export import records_csv
+from experiments.picture import in_style
+from experiments.plot import predicted_measured
+from experiments.validate import FamilyResult, Question, Validation, validate
+from experiments.validation.row import Compared, Refused, Row
 
 TABLE = (
     "gpu,library,gemm_dtype,m,n,k,latency_us\n"
@@ -104,8 +109,24 @@ def test_pictures_are_written_with_their_data(folder: Path, tmp_path: Path) -> N
     result = run("gemm", "gemm_worklog", "--aiconfigurator", str(folder), "--plot", str(out))
     assert result.exit_code == 0, result.output
     names = {path.name for path in out.iterdir()}
-    assert names == {f"predicted_measured.{suffix}" for suffix in ("png", "svg", "csv")}
+    stems = ("predicted_measured", "predicted_measured_one_column")
+    files = {f"{stem}.{suffix}" for stem in stems for suffix in ("png", "svg", "pdf")}
+    assert names == files | {"predicted_measured.csv"}
     assert len((out / "predicted_measured.csv").read_text().splitlines()) == 1 + 3 + 5
+
+
+def test_rows_of_all_sorts_are_drawn_together() -> None:
+    """Ranges, rows that an explanation stands beside, rows that are only shown beside."""
+    plain = Row("a", "h100_sxm", float, 10.0, "us", "a paper")
+    others = (replace(plain, id="b", to=20.0), replace(plain, id="c", machine="sn40l"), replace(plain, target=False))
+    beside = (Compared(row, 9.0) for row in others[1:])
+    compared = (Compared(plain, 11.0), Compared(others[0], 15.0, "for a reason"), *beside)
+    with in_style():
+        picture = predicted_measured.draw(Validation((FamilyResult("f", compared, (), 4),), ""))
+    assert records_csv(picture.rows).count("\n") == 4
+    assert [row["measured_to"] for row in picture.rows] == [None, 20.0, None]
+    points = [tuple(p) for c in picture.figure.axes[0].collections[1:] for p in np.asarray(c.get_offsets()).tolist()]
+    assert sorted(points) == [(10.0, 9.0), (10.0, 11.0), (15.0, 15.0)]
 
 
 @pytest.mark.parametrize(
