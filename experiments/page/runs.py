@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from patterns.plan import Call
 
 # Stepped spans that a page holds: so few that it stays at some hundred KiB and opens at once.
-SPANS = 150_000
+SPANS = 250_000
 
 # What a whole machine does while it runs a call is of no class of units.
 CALL = "call"

@@ -76,11 +76,12 @@ class View {
     return { timeline, scale, total: call.time_ps, passes: [], run, call, clock: "cycles" };
   }
 
-  summary({ track: { timeline, run, call } }) {
+  summary({ track: { timeline, run, call, scale } }) {
     const { data } = timeline, nodes = call ? call.nodes : [];
     const some = nodes.slice(0, 5).join(", ") + (nodes.length > 5 ? ` and ${nodes.length - 5} more` : "");
     const of = call ? `${timeText(call.time_ps)} in one launch${some && `: ${some}`}` : `${run.time}${run.band && ` (${run.band})`}, lower bound ${timeText(run.bound_ps)}`;
-    const left = data.hidden_from === null ? "" : `, of which this page leaves out those after ${count(data.hidden_from)} ${call ? "cycles" : "ps"}`;
+    const last = data.hidden_from === null ? 0 : timeline.place(data.shown - 1).start * scale;
+    const left = data.hidden_from === null ? "" : `, of which this page leaves out those after ${timeText(last)}`;
     return `${of}; ${count(data.in_all)} ${data.in_all === 1 ? "span" : "spans"}${left}`;
   }
 
