@@ -39,7 +39,9 @@ def profile_parts(profile: Profile, top: int) -> Iterator[Part]:
         yield classes_table(device.classes)
         if top:
             shown = device.kernels[:top]
-            yield f"Kernels, of {device_name(device)}: {len(shown)} of {len(device.kernels):,} that take longest"
+            count = len(device.kernels)
+            which = f"the {len(shown)} of {count:,} names that take longest" if count > len(shown) else "all names"
+            yield f"Kernels by name, of {device_name(device)}: {which}"
             yield kernels_table(shown, sum(row.durations.total_ns for row in device.kernels))
         yield beside_text(device)
     yield "\n".join(("Host, in the steps", *(f"  {line}" for line in launches_text(profile))))

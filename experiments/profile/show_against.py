@@ -35,7 +35,7 @@ def against_parts(found: Against) -> Iterator[Part]:
 def calls_text(found: Against) -> str:
     """How many kernels the recording launches, and what it would be otherwise."""
     recorded = count_text(sum(recorded_counts(found.device).values()))
-    word = run_word(found.comparison.graph)
+    word = run_word(found.comparison.graph).replace("run", "step")
     policies = ", ".join(f"{one.calls:,} with {one.mode}" for one in found.policies)
     text = f"Your run launches {recorded} kernels a {word}; on {found.request.gpu} it would be {policies}"
     sections = sorted((one for one in found.predicted if one.family == "rdu"), key=lambda one: one.calls)
