@@ -38,7 +38,7 @@ class Difference:
     """A class of which the recording and a policy have not as many kernels a step."""
 
     name: str
-    recorded: float
+    recorded: int
     predicted: int
 
 
@@ -72,13 +72,13 @@ class Against:
         return min(self.policies, key=lambda one: (distance(recorded, one), abs(one.time_ps - step_ps)))
 
 
-def recorded_counts(device: DeviceProfile) -> dict[str, float]:
+def recorded_counts(device: DeviceProfile) -> dict[str, int]:
     """Kernels of each class that a step has; the model knows no copies between host and device."""
     of_class = sorts()
     return {row.name: row.per_step for row in device.classes if of_class[row.name] != "copy"}
 
 
-def differences(recorded: Mapping[str, float], predicted: Predicted) -> tuple[Difference, ...]:
+def differences(recorded: Mapping[str, int], predicted: Predicted) -> tuple[Difference, ...]:
     """Classes that differ, those most that differ most."""
     counts = dict(predicted.counts)
     found = (Difference(name, recorded.get(name, 0), counts.get(name, 0)) for name in sorts())
@@ -86,7 +86,7 @@ def differences(recorded: Mapping[str, float], predicted: Predicted) -> tuple[Di
     return tuple(sorted(unlike, key=lambda one: -abs(one.recorded - one.predicted)))
 
 
-def distance(recorded: Mapping[str, float], predicted: Predicted) -> float:
+def distance(recorded: Mapping[str, int], predicted: Predicted) -> int:
     """How many kernels a step differ, class by class."""
     return sum(abs(one.recorded - one.predicted) for one in differences(recorded, predicted))
 

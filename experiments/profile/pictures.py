@@ -11,7 +11,7 @@ from experiments.plot.recorded_step import RecordedStep
 from experiments.profile.account import BANDS_NS
 from experiments.profile.call_classes import class_of_call
 from experiments.profile.classes import class_of, drawn_as, sorts
-from experiments.profile.told import count_text, ns_text, short_name
+from experiments.profile.told import ns_text, short_name
 from experiments.text.quantity import time_text, time_unit
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def pictures(profile: Profile, beside: Against | None) -> dict[str, bytes]:
 
 def title_of(profile: Profile, device: DeviceProfile) -> str:
     """What the lanes are of."""
-    kernels = count_text(device.kernels_per_step)
+    kernels = f"{device.kernels_per_step:,}"
     return f"One step of {profile.steps.name} on {device.device.name}: {kernels} kernels, {ns_text(device.step_ns)}"
 
 

@@ -10,7 +10,6 @@ from experiments.profile.told import (
     apart_text,
     beside_text,
     busy_text,
-    count_text,
     counts_text,
     gaps_text,
     heading,
@@ -72,7 +71,7 @@ def classes_table(rows: Sequence[Row]) -> Table:
     """Classes in the columns of Nsight Systems, and how many a step has."""
     whole = sum(row.durations.total_ns for row in rows)
     columns = (*(Column(heading) for heading in NSIGHT), Column("A step"), Column("Class", right=False))
-    texts = ((*figures(row.durations, whole), count_text(row.per_step), row.name) for row in rows)
+    texts = ((*figures(row.durations, whole), f"{row.per_step:,}", row.name) for row in rows)
     return Table(columns, tuple(texts), keys=0)
 
 
@@ -80,8 +79,7 @@ def kernels_table(rows: Sequence[Row], whole: int) -> Table:
     """Kernels by name in the first of these columns; all of them are in the CSV."""
     columns = (*(Column(heading) for heading in NSIGHT[:5]), Column("A step"), Column("Name", right=False))
     texts = (
-        (*figures(row.durations, whole)[:5], count_text(row.per_step), short_name(row.name, NAME_LETTERS))
-        for row in rows
+        (*figures(row.durations, whole)[:5], f"{row.per_step:,}", short_name(row.name, NAME_LETTERS)) for row in rows
     )
     return Table(columns, tuple(texts), keys=0)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from experiments.profile.against import Against, Predicted, differences, distance, recorded_counts
 from experiments.profile.classes import sorts
-from experiments.profile.told import count_text, ns_text
+from experiments.profile.told import ns_text
 from experiments.text.comparison import run_word, title
 from experiments.text.page import Part
 from experiments.text.quantity import digits, ratio_text, time_text
@@ -34,10 +34,10 @@ def against_parts(found: Against) -> Iterator[Part]:
 
 def calls_text(found: Against) -> str:
     """How many kernels the recording launches, and what it would be otherwise."""
-    recorded = count_text(sum(recorded_counts(found.device).values()))
+    recorded = sum(recorded_counts(found.device).values())
     word = run_word(found.comparison.graph).replace("run", "step")
     policies = ", ".join(f"{one.calls:,} with {one.mode}" for one in found.policies)
-    text = f"Your run launches {recorded} kernels a {word}; on {found.request.gpu} it would be {policies}"
+    text = f"Your run launches {recorded:,} kernels a {word}; on {found.request.gpu} it would be {policies}"
     sections = sorted((one for one in found.predicted if one.family == "rdu"), key=lambda one: one.calls)
     calls = ", ".join(f"{one.calls:,} {one.mode}" for one in sections)
     return text + (f"; on {sections[0].machine} calls would be {calls}" if sections else "") + "."
@@ -49,9 +49,9 @@ def counts_table(found: Against) -> Table:
     counts = [dict(one.counts) for one in found.policies]
     names = [name for name in sorts() if recorded.get(name) or any(of.get(name) for of in counts)]
     columns = (Column("class", right=False), Column("recorded"), *(Column(one.mode) for one in found.policies))
-    rows = [(name, count_text(recorded.get(name, 0)), *(f"{of.get(name, 0):,}" for of in counts)) for name in names]
-    rows.append(("in all", count_text(sum(recorded.values())), *(f"{sum(of.values()):,}" for of in counts)))
-    rows.append(("differ", "", *(count_text(distance(recorded, one)) for one in found.policies)))
+    rows = [(name, f"{recorded.get(name, 0):,}", *(f"{of.get(name, 0):,}" for of in counts)) for name in names]
+    rows.append(("in all", f"{sum(recorded.values()):,}", *(f"{sum(of.values()):,}" for of in counts)))
+    rows.append(("differ", "", *(f"{distance(recorded, one):,}" for one in found.policies)))
     return Table(columns, tuple(rows), rules=(len(names),))
 
 
@@ -69,7 +69,7 @@ def times_table(found: Against) -> Table:
     account = found.device.account
     waited = account.host_wait_ns * 1000 // max(1, len(found.device.steps))
     name = found.device.device.name
-    kernels = count_text(found.device.kernels_per_step)
+    kernels = f"{sum(recorded_counts(found.device).values()):,}"
     first = (name, "recorded", kernels, time_text(measured_ps), "", time_text(waited))
     rows = [_times_row(one, measured_ps) for one in found.predicted]
     families = [one.family for one in found.predicted]
@@ -99,7 +99,7 @@ def difference_text(found: Against) -> str:
     if not unlike:
         return f"{text} Every class has as many kernels as it says."
     lines = [
-        f"  {one.recorded - one.predicted:+,.0f} {one.name}: {count_text(one.recorded)} recorded,"
+        f"  {one.recorded - one.predicted:+,} {one.name}: {one.recorded:,} recorded,"
         f" {one.predicted:,} with {closest.mode}"
         for one in unlike[:SHOWN_DIFFERENCES]
     ]

@@ -36,9 +36,10 @@ class _TableSpec(BaseModel):
 
 @dataclass(frozen=True)
 class Step:
-    """One step: its name, when it ran on the host, and what it launched, in order of start."""
+    """One step: its name, its process, when it ran on the host, and what it launched, in order of start."""
 
     name: str
+    process: int
     start: int
     end: int
     work: tuple[Started, ...] = field(repr=False)
@@ -95,7 +96,7 @@ def find_steps(work: Sequence[Started], ranges: Sequence[Range], asked: str = ""
         why = "no range that the program marked holds a launch" if ranges else "the program marked no ranges"
         known = tuple(one for one in work if one.launch is not None)
         rest = tuple(one for one in work if one.launch is None)
-        whole = Step(WHOLE, *_ends(work), known or tuple(work))
+        whole = Step(WHOLE, 0, *_ends(work), known or tuple(work))
         return Steps(WHOLE, (whole,), (), rest if known else (), found, False, why)
     chosen = [one for one in ranges if without_numbers(one.name) == best.name]
     others = len(found) - 1
@@ -157,7 +158,9 @@ def _divided(
         number = holder(launches[place], ranges, running)
         (outside if number is None else inside[number]).extend(started[place])
     steps = tuple(
-        Step(one.name, one.start, one.end, tuple(sorted(held, key=lambda s: (s.kernel.start, s.kernel.end))))
+        Step(
+            one.name, one.process, one.start, one.end, tuple(sorted(held, key=lambda s: (s.kernel.start, s.kernel.end)))
+        )
         for one, held in zip(ranges, inside, strict=True)
         if held
     )

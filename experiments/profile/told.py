@@ -27,11 +27,6 @@ def percent(part: float, whole: float) -> str:
     return f"{100 * part / whole:.1f}%" if whole else "-"
 
 
-def count_text(count: float) -> str:
-    """A count, or a median of counts: whole, or with its half."""
-    return f"{count:,.0f}" if count == int(count) else f"{count:,.1f}"
-
-
 def heading(profile: Profile) -> str:
     """What was read."""
     recording = profile.recording
@@ -50,7 +45,9 @@ def steps_text(profile: Profile) -> str:
     steps = profile.steps
     if not steps.marked:
         return f"Steps: {steps.why}, so the whole recording counts as one"
-    text = f"Steps: {steps.name} x {len(steps.steps):,} ({steps.why})"
+    processes = len({step.process for step in steps.steps})
+    among = f" in {processes} processes" if processes > 1 else ""
+    text = f"Steps: {steps.name} x {len(steps.steps):,}{among} ({steps.why})"
     others = [f"{one.name} x {one.count:,}" for one in steps.candidates if one.name != steps.name]
     more = f" and {len(others) - 5:,} more" if len(others) > 5 else ""
     return text + (f"\n  also there: {', '.join(others[:5])}{more}" if others else "")
@@ -64,7 +61,7 @@ def counts_text(device: DeviceProfile) -> str:
     if min(counts) == max(counts):
         return f"{counts[0]:,} kernels in every one of {len(counts):,} steps"
     odd = sum(count != device.kernels_per_step for count in counts)
-    few_many = f"{min(counts):,} to {max(counts):,} kernels a step, median {count_text(device.kernels_per_step)}"
+    few_many = f"{min(counts):,} to {max(counts):,} kernels a step, median {device.kernels_per_step:,}"
     return f"{few_many}; {odd:,} of {len(counts):,} steps differ from it"
 
 
@@ -72,7 +69,7 @@ def apart_text(device: DeviceProfile) -> Iterator[str]:
     """What belongs to no step; it is never spread over them."""
     if device.unattributed:
         amount = f"{number_of(device.unattributed, 'kernel')} ({ns_text(device.unattributed_ns)})"
-        yield f"unattributed: {amount} without a launch in the recording (launched before it began), in no step"
+        yield f"unattributed: {amount} without a launch in the recording (as of those before it began), in no step"
     if device.outside:
         amount = f"{number_of(device.outside, 'kernel')} ({ns_text(device.outside_ns)})"
         yield f"outside: {amount} launched between the steps, in none of them"
