@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from experiments.settings import Settings, settle
 from experiments.sides import HEADLINE, Side, load_machine, lower, sides
-from experiments.validation.plan_bands import plan_bands
 from patterns.library import workload
 from patterns.run import run_plan
 from patterns.summarize import summarize
@@ -84,6 +83,8 @@ def compare(request: Request) -> Comparison:
 
 def run_side(graph: Graph, side: Side, settings: Settings) -> list[Outcome]:
     """Every mode of one side, from the most calls to the fewest."""
+    from experiments.validation.plan_bands import plan_bands
+
     done = executions(graph, side, settings)
     known = bands_hold(side, settings)
     outcomes = [Outcome(execution, summarize(execution), plan_bands(execution) if known else ()) for execution in done]

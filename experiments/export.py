@@ -9,12 +9,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from experiments.validation.plan_bands import PartBand, combined
 from patterns.report import OVERLAP_PARTS, PICOSECONDS, WATERFALL_PARTS
 from patterns.spent import ENERGY_PARTS
 
 if TYPE_CHECKING:
     from experiments.compare import Outcome
+    from experiments.validation.plan_bands import PartBand
     from patterns.energy import Energy
     from patterns.plan import Room
 
@@ -29,6 +29,8 @@ def reports_json(outcomes: Sequence[Outcome]) -> str:
 
 def report_record(outcome: Outcome) -> dict[str, object]:
     """One report as JSON data; `error_band_percent` is null where nothing was measured on the machine."""
+    from experiments.validation.plan_bands import combined
+
     report, band = outcome.report, combined(outcome.bands)
     return {
         "machine": report.machine,
@@ -99,6 +101,8 @@ def report_rows(outcomes: Sequence[Outcome]) -> list[dict[str, object]]:
 
 def report_row(outcome: Outcome) -> dict[str, object]:
     """One report as a flat record; units are in the names."""
+    from experiments.validation.plan_bands import combined
+
     report, band = outcome.report, combined(outcome.bands)
     bytes_by_level = complete(report.bytes, LEVELS, 1)
     overlap = complete(report.overlap_ps, OVERLAP_PARTS, PICOSECONDS)
