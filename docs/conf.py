@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from importlib.metadata import version as version_of
 from typing import Any
 
@@ -40,6 +41,30 @@ def fill(app: Any, page: str, source: list[str]) -> None:
     source[0] = filled(source[0])
 
 
+def plain(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
+    """Docstrings are plain words with names in backticks: nothing else in them is markup."""
+    found: list[str] = []
+    for line in lines:
+        if line.startswith(" ") and found and not found[-1].startswith(" "):
+            found += ["", "::", ""] if found[-1] else ["::", ""]
+        indented = line.startswith(" ")
+        if not indented and line and found and found[-1].startswith(" "):
+            found.append("")
+        found.append(line if indented else _escaped(line))
+    lines[:] = found
+
+
+def _escaped(line: str) -> str:
+    """A line with names in backticks as code, and nothing else as markup."""
+    parts = line.split("`")
+    if len(parts) % 2 == 0:
+        return re.sub(r"([*|_`\\])", r"\\\1", line)
+    return "".join(
+        f"``{part}``" if place % 2 else re.sub(r"([*|_\\])", r"\\\1", part) for place, part in enumerate(parts)
+    )
+
+
 def setup(app: Any) -> None:
     """Called by Sphinx."""
     app.connect("source-read", fill)
+    app.connect("autodoc-process-docstring", plain)

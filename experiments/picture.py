@@ -103,19 +103,30 @@ def contents(
     drawer: str | Chart, subject: Comparison | Validation | Floorplan | Sequence[Record]
 ) -> list[tuple[str, bytes]]:
     """The files of one plot: drawn by a file in plot/, or by what a study declares."""
+    kind, picture = drawn_picture(drawer, subject)
+    return picture_files(kind, picture)
+
+
+def drawn_picture(
+    drawer: str | Chart, subject: Comparison | Validation | Floorplan | Sequence[Record]
+) -> tuple[str, Picture]:
+    """What a plot draws, and the stem of its files: a file in plot/, or what a study declares."""
     chart: Any = load_module(PLOTS, drawer, "plot") if isinstance(drawer, str) else drawer
-    kind = drawer if isinstance(drawer, str) else drawer.name
-    picture: Picture = chart.draw(subject)
+    return drawer if isinstance(drawer, str) else drawer.name, chart.draw(subject)
+
+
+def picture_files(kind: str, picture: Picture) -> list[tuple[str, bytes]]:
+    """The files of a picture: each figure as PNG, SVG and PDF, and the data as CSV."""
     figures = {kind: picture.figure} | ({f"{kind}_one_column": picture.narrow} if picture.narrow is not None else {})
     pictures = [item for stem, figure in figures.items() for item in rendered(figure, stem)]
     return [*pictures, (f"{kind}.csv", records_csv(picture.rows).encode())]
 
 
-def rendered(figure: Figure, stem: str) -> list[tuple[str, bytes]]:
+def rendered(figure: Figure, stem: str, suffixes: Sequence[str] = tuple(METADATA)) -> list[tuple[str, bytes]]:
     """The figure as a file of each format, the same bytes every time. It is laid out once for all of them."""
     figure.draw_without_rendering()
     figure.set_layout_engine("none")
-    return [(f"{stem}.{suffix}", saved(figure, suffix)) for suffix in METADATA]
+    return [(f"{stem}.{suffix}", saved(figure, suffix)) for suffix in suffixes]
 
 
 def saved(figure: Figure, suffix: str) -> bytes:

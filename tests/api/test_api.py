@@ -11,6 +11,7 @@ import pytest
 from experiments import api
 from experiments.compare import Comparison
 from experiments.compare import compare as compared
+from experiments.picture import drawn
 from experiments.request import Request
 from patterns.errors import UnknownName, UserError
 
@@ -35,10 +36,14 @@ def test_the_verbs_in_turn_give_a_report_of_the_comparison(comparison: Compariso
 
 def test_a_plot_shows_and_saves_itself(comparison: Comparison, tmp_path: Path) -> None:
     plot = api.plot(comparison, "fusion")
-    assert plot._repr_svg_().lstrip().startswith("<?xml")
+    shown = plot._repr_svg_()
+    assert shown.lstrip().startswith("<?xml")
     assert "off_chip_bytes" in plot.data_csv.splitlines()[0].split(",")
     saved = {path.name for path in plot.save(tmp_path / "new")}
     assert {"fusion.svg", "fusion.png", "fusion.pdf", "fusion.csv"} <= saved
+    # Showing it first changes no byte of what is saved.
+    assert (tmp_path / "new" / "fusion.svg").read_text() == shown
+    assert dict(plot.files) == drawn(comparison, ("fusion",))
 
 
 @pytest.mark.parametrize(
