@@ -115,7 +115,8 @@ def test_a_study_writes_its_files_and_says_what_it_found(name: str, tmp_path: Pa
 def test_a_survey_writes_its_table_and_says_what_it_found(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("experiments.picture.METADATA", {"png": {"Software": None}})
+    # Figures are made and not rendered: that is tested with the kinds of plots, and with studies of one comparison.
+    monkeypatch.setattr("experiments.picture.rendered", lambda figure, stem: [(f"{stem}.png", b"\x89PNG")])
     for what, few in FEW.get(name, {}).items():
         monkeypatch.setattr(what if "." in what else f"experiments.studies.{name}.{what}", few)
     result = CliRunner().invoke(cli, ["run", name, "-o", str(tmp_path)])
