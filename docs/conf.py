@@ -27,10 +27,10 @@ myst_links_external_new_tab = False
 highlight_language = "text"
 pygments_style = "friendly"
 pygments_dark_style = "monokai"
-autodoc_typehints = "description"
-autodoc_typehints_description_target = "documented"
+autodoc_typehints = "signature"
+autodoc_typehints_format = "short"
+maximum_signature_line_length = 80
 autodoc_member_order = "bysource"
-autodoc_class_signature = "separated"
 add_module_names = False
 
 
@@ -54,6 +54,11 @@ def plain(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[
     lines[:] = found
 
 
+def plain_help(app: Any, context: Any, lines: list[str]) -> None:
+    """Help texts of commands are plain words, too."""
+    lines[:] = [line if line.startswith((".. ", "   :")) else re.sub("(?<!`)`(?!`)", "``", line) for line in lines]
+
+
 def _escaped(line: str) -> str:
     """A line with names in backticks as code, and nothing else as markup."""
     parts = line.split("`")
@@ -68,3 +73,5 @@ def setup(app: Any) -> None:
     """Called by Sphinx."""
     app.connect("source-read", fill)
     app.connect("autodoc-process-docstring", plain)
+    app.connect("sphinx-click-process-description", plain_help)
+    app.connect("sphinx-click-process-options", plain_help)

@@ -96,6 +96,17 @@ def _claims() -> str:
     return markdown(("lecture", "claim", "printed"), rows)
 
 
+def _commands() -> str:
+    """The commands, each for the extension that prints its options."""
+    from patterns.plugin import modules
+
+    told = (
+        f".. click:: experiments.commands.{name}:command\n   :prog: patternloom {name}\n   :nested: full\n"
+        for name in modules("experiments.commands")
+    )
+    return "\n".join(("```{eval-rst}", *told, "```"))
+
+
 def _studies() -> str:
     from experiments.study import study_named, study_names
 
@@ -115,5 +126,6 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "optional_sweep_columns": lambda: _columns(columns.optional_sweep_columns()),
     "bands": _bands,
     "claims": _claims,
+    "commands": _commands,
     "studies": _studies,
 }
