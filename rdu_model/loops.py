@@ -51,7 +51,7 @@ class Flowing(NamedTuple):
     """A stream with tiles of some sizes: its slots, and how many bytes it may hold before its readers start.
 
     moved_bytes: that pass the first memory's streams meanwhile, of a tile that stays for several executions its part.
-    pmus: of its buffer.
+    total_bytes: of these in one execution. pmus: of its buffer.
     """
 
     slot_bytes: int
@@ -59,6 +59,7 @@ class Flowing(NamedTuple):
     slots: int
     allowed_bytes: int
     ahead_bytes: int
+    total_bytes: int
     pmus: int
 
 

@@ -7,60 +7,61 @@ results; ahead.py says how their streams share off-chip memory, and how far thes
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from math import inf
 
 from rdu_model.ahead import Part, time_of
 from rdu_model.buffers import pmus_for
 from rdu_model.loops import Body, Flowing, Inflow, Loops
 from rdu_model.nests import Nest, Path
-from rdu_model.sketch import Sketch, Tiles
+from rdu_model.sketch import Prediction, Sketch, Tiles
 from rdu_model.streams import Stream, allowed_bytes, slots_within
 
+# A part by which floats may be off.
+ROUNDING = 1e-9
 # Slots of a stream that is neither of weights nor of states: two where there is another tile.
 INPUT_SLOTS = 2
 
 
-@dataclass(frozen=True)
-class Prediction:
-    """A sketch with tiles for its loops."""
+def predict(of: Sketch, tiles: Tiles, room_bytes: int, enough: float = inf) -> float:
+    """Cycles of one execution of a section with these tiles; far more where buffers would not fit.
 
-    of: Sketch
-    loops: Loops
-    tiles: Tiles
-    flowing: Sequence[Flowing]
-
-
-def predict(of: Sketch, tiles: Tiles, room_bytes: int) -> float:
-    """Cycles of one execution of a section with these tiles; far more where buffers would not fit."""
-    key = tuple([tiles[nest.key] for nest in of.nests]), room_bytes
+    Infinite where that is sure to be more than `enough`, which saves finding out how much.
+    """
+    key = tuple([tiles[nest.key] for nest in of.nests])
+    if key not in of.held:
+        loops = of.loops(tiles)
+        here = Prediction(of, loops, tiles, _flowing(of, loops, tiles))
+        of.held[key] = here, _held_bytes(here), sum([flow.total_bytes for flow in here.flowing])
+    here, held_bytes, streamed = of.held[key]
+    slower = 1 + 10 * max(0, held_bytes - room_bytes) / max(1, room_bytes)
     if key not in of.times:
-        of.times[key] = _predicted(of, tiles, room_bytes)
-    return of.times[key]
+        # No time is less than that of the bytes alone, but for the rounding of floats.
+        if streamed * of.memory.pace.cycles / of.memory.pace.amount * slower * (1 - ROUNDING) > enough:
+            return inf
+        of.times[key] = _time(here)
+    return of.times[key] * slower
 
 
-def _predicted(of: Sketch, tiles: Tiles, room_bytes: int) -> float:
-    loops = of.loops(tiles)
-    here = Prediction(of, loops, tiles, _flowing(of, loops, tiles))
+def _time(here: Prediction) -> float:
+    of, loops = here.of, here.loops
     row = loops.row
     sizes = dict(of.sizes)
     bodies = [_item(here, item, sizes) for item in row.items]
     first, ahead = [0] * len(bodies), [0] * len(bodies)
     # Tiles that are larger than what a stream may hold come early all the same: that is not to be relied on.
     early = 0
-    for inflow, (slot_bytes, moved, slots, allowed, ahead_bytes, _) in zip(loops.inflows, here.flowing, strict=True):
+    for inflow, flow in zip(loops.inflows, here.flowing, strict=True):
         number = row.holds[inflow.reader]
-        ahead[number] += ahead_bytes
+        ahead[number] += flow.ahead_bytes
         if not inflow.around:
-            first[number] += moved
-        early += max(0, slots * slot_bytes - allowed)
+            first[number] += flow.moved_bytes
+        early += max(0, flow.slots * flow.slot_bytes - flow.allowed_bytes)
     parts = [
         Part(needs, body.fill, body.tail, loaded, body.moved, min(before, loaded + body.moved))
         for needs, body, loaded, before in zip(row.needs, bodies, first, ahead, strict=True)
     ]
-    time = time_of(parts, early, of.memory, of.repeated)
-    over = max(0, _held_bytes(here) - room_bytes)
-    return time * (1 + 10 * over / max(1, room_bytes))
+    return time_of(parts, early, of.memory, of.repeated)
 
 
 def streamed_bytes(of: Sketch, tiles: Tiles) -> int:
@@ -94,7 +95,8 @@ def _flow(of: Sketch, inflow: Inflow, stream: Stream, most_bytes: int) -> Flowin
     moved = int(slot_bytes * of.slower.get(of.nodes[inflow.reader].node.reads[inflow.number], 1))
     slots = min(held, stream.tiles * executions)
     pmus = pmus_for(slots * slot_bytes, 0, 0, of.machine)
-    return Flowing(slot_bytes, moved // (executions if inflow.stays else 1), slots, allowed, early, pmus)
+    moved //= executions if inflow.stays else 1
+    return Flowing(slot_bytes, moved, slots, allowed, early, moved * stream.tiles, pmus)
 
 
 def _streams(of: Sketch, loops: Loops, tiles: Tiles) -> list[Stream]:

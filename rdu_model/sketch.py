@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -13,7 +13,19 @@ from patterns.graph import Block
 from rdu_model.ask import Asked
 from rdu_model.collective import exchange
 from rdu_model.homes import Homes, Memory, first_memory, memory_of
-from rdu_model.loops import Body, Loops, Outside, Run, all_nests, handed_on, lay_out, nodes_in, outside, without
+from rdu_model.loops import (
+    Body,
+    Flowing,
+    Loops,
+    Outside,
+    Run,
+    all_nests,
+    handed_on,
+    lay_out,
+    nodes_in,
+    outside,
+    without,
+)
 from rdu_model.machine import Machine, grid_columns, grid_rows, usable_pcus
 from rdu_model.nests import Nest, Path, Shape
 from rdu_model.price import grid
@@ -30,7 +42,8 @@ class Sketch:
 
     carried_bytes: the buffers of what one execution hands to the next in the same call, which makes each of them begin
     where the one before it ends. slower: for tensors behind the first memory, how many of its bytes pass while one of
-    theirs does. opened, times, bodies: what was found once.
+    theirs does. opened, held, times, bodies: what was found once, by tiles: streams with the bytes that buffers hold
+    and that pass, and cycles.
     """
 
     block: Block
@@ -46,7 +59,8 @@ class Sketch:
     streaming: Outside
     costs: TileCosts
     opened: dict[frozenset[int], Loops] = field(default_factory=dict)
-    times: dict[tuple[tuple[int, ...], int], float] = field(default_factory=dict)
+    held: dict[tuple[int, ...], tuple[Prediction, int, int]] = field(default_factory=dict)
+    times: dict[tuple[int, ...], float] = field(default_factory=dict)
     bodies: dict[tuple[str, bool, Extents], Body] = field(default_factory=dict)
 
     def loops(self, tiles: Tiles) -> Loops:
@@ -90,6 +104,16 @@ class Sketch:
         return {**self.sizes, **{nest.dim: tiles[nest.key] for nest in path}} if path else self.sizes
 
 
+@dataclass(frozen=True)
+class Prediction:
+    """A sketch with tiles for its loops."""
+
+    of: Sketch
+    loops: Loops
+    tiles: Tiles
+    flowing: Sequence[Flowing]
+
+
 def sketches(
     block: Block, nodes: Mapping[str, Asked], shapes: Iterable[Shape], machine: Machine, run: Run
 ) -> list[Sketch]:
@@ -112,7 +136,7 @@ def sketches(
         costs=TileCosts(nodes, machine),
     )
     return [
-        replace(first, shape=shape, pcus=_shares(nodes, shape, sizes, machine), opened={}, times={}, bodies={})
+        replace(first, shape=shape, pcus=_shares(nodes, shape, sizes, machine), opened={}, held={}, times={}, bodies={})
         for shape in shapes
     ]
 

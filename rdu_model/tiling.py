@@ -92,10 +92,17 @@ def _chosen(of: Sketch, nests: Sequence[Nest], room_bytes: int) -> dict[int, int
             if again:
                 near = extents.index(tiles[loop.key])
                 extents = extents[max(0, near - NEIGHBOURS) : near + NEIGHBOURS + 1]
-            times = {extent: predict(of, {**tiles, loop.key: extent}, room_bytes) for extent in extents}
-            enough = min(times.values()) * (1 + NEARLY) + of.machine.step_cycles
+            # None that takes longer than is enough now can be chosen.
+            enough = _enough(of, predict(of, tiles, room_bytes))
+            times = {extent: predict(of, {**tiles, loop.key: extent}, room_bytes, enough) for extent in extents}
+            enough = _enough(of, min(times.values()))
             tiles[loop.key] = next(extent for extent, time in times.items() if time <= enough)
     return _read_once(of, tiles, room_bytes)
+
+
+def _enough(of: Sketch, cycles: float) -> float:
+    """What takes up to so long is as good as what takes `cycles`."""
+    return cycles * (1 + NEARLY) + of.machine.step_cycles
 
 
 def _read_once(of: Sketch, tiles: dict[int, int], room_bytes: int) -> dict[int, int]:
