@@ -28,7 +28,8 @@ from rdu_model.shortage import Shortage, refuse
 # Of a loop so many executions say what all take: a little too much, because only the first has to fill the pipe.
 FEW = 2
 # A section of more stages and streams is not simulated, and none that handles so many tiles: half a second each is too
-# much for a search that goes through a hundred of them. A block of more nodes is cut in its own order only.
+# much for a search that goes through a hundred of them. A block of more nodes is cut in its own order only, and none of
+# the sections that are tried for it is simulated.
 MANY = 200
 MANY_TILES = 100_000
 # What fits one section is cut only where it moves more than so many times the bytes that it has to, and where cutting
@@ -98,8 +99,10 @@ def section_cycles(section: Section) -> int:
 
 
 def _simulated_cycles(part: Part) -> int:
-    """What a part of a single execution is predicted to take. A node alone was not simulated when it was made."""
-    return part.cycles if len(part.section.flow.metapipe.nodes) > 1 else section_cycles(part.section)
+    """What a part of a single execution is predicted to take, if it was not simulated when it was made."""
+    metapipe = part.section.flow.metapipe
+    unknown = len(metapipe.nodes) == 1 or len(metapipe.of_block.nodes) > MANY
+    return section_cycles(part.section) if unknown else part.cycles
 
 
 def _shortened(section: Section, iterations: int) -> Section:
@@ -179,12 +182,13 @@ def _cut(
         return known[nodes]
 
     found = []
+    cycles = section_cycles if len(piece.block.nodes) <= MANY else expected_cycles
     orders = lines(piece.graph, piece.nodes)
     for line in orders if len(piece.nodes) <= MANY else orders[:1]:
         least = Least(piece.graph, machine, line.nodes, asked)
         try:
             limits = {0: len(piece.nodes)} if several else {}
-            found.append(Search(line, least, call_cycles, built, section_cycles, limits=limits).best())
+            found.append(Search(line, least, call_cycles, built, cycles, limits=limits).best())
         except FitsNowhere as error:
             raise refuse(piece.graph, error.lack, f"alone in a section of {machine.name}") from None
     return min(found, key=lambda parts: parts_cycles(parts, call_cycles))

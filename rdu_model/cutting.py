@@ -25,8 +25,9 @@ SMALL = 12
 PLACES = 32
 EFFORT = 24
 MOST_EFFORT = 6000
-# Of a block of more than so many nodes no section is tried with more than FAR times the nodes of any that fitted.
-MANY_NODES, FAR = 200, 2
+# Of a block of more than so many nodes no section is tried with more than FAR times the nodes of any that fitted, or
+# FIRST_NODES before any did, and none with more than MOST_NODES; so many nodes for each of its own may be in them.
+MANY_NODES, FAR, FIRST_NODES, MOST_NODES, EFFORT_MANY = 200, 2, 48, 96, 2
 
 Build = Callable[[tuple[Node, ...]], Section | Shortage]
 Cycles = Callable[[Section], int]
@@ -107,8 +108,8 @@ class Search:
     def _next_path(self) -> list[int]:
         """The path to build next; none if the cheapest is built, or any is and enough was tried."""
         done = self._path(only_tried=True)
-        spent = sum(end - start for start, end in self.tried)
-        if done and spent > min(MOST_EFFORT, EFFORT * len(self.line.nodes)):
+        spent, count = sum(end - start for start, end in self.tried), len(self.line.nodes)
+        if done and spent > min(MOST_EFFORT, (EFFORT if count <= MANY_NODES else EFFORT_MANY) * count):
             return []
         path = self._path(only_tried=False)
         return path if any(edge not in self.tried for edge in pairwise(path)) else []
@@ -185,9 +186,10 @@ class Search:
 
         Of a block of very many nodes a section is not tried that has far more nodes than any that fitted.
         """
-        most = FAR * max((end - start for (start, end), (_, cycles) in self.tried.items() if cycles < inf), default=0)
-        if len(self.line.nodes) <= MANY_NODES or not most:
+        if len(self.line.nodes) <= MANY_NODES:
             return last
+        fitted = max((end - start for (start, end), (_, cycles) in self.tried.items() if cycles < inf), default=0)
+        most = min(FAR * fitted or FIRST_NODES, MOST_NODES)
         near = (at for at in range(first + 1, last + 1) if self.places[at] - self.places[first] <= most)
         return max(near, default=first + 1)
 

@@ -23,7 +23,7 @@ from rdu_model.sketch import Sketch, sketches
 # How often the tiles of all loops are chosen again, given those of the others.
 ROUNDS = 2
 MOST_TILE_SIZES = 14
-# Of a section of more nodes fewer ways are tried, as each takes long.
+# Of sections of a block of more nodes fewer ways are tried, as each takes long.
 MANY_NODES = 200
 # When they are chosen again, so many greater and smaller ones are tried.
 NEIGHBOURS = 2
@@ -43,8 +43,8 @@ def shapes_of(block: Block, nodes: Sequence[Asked], machine: Machine, run: Run) 
     if any(asked.unit_class != "memory" for asked in nodes):
         # What is only another address of a buffer takes no time beside those that read it.
         weight |= dict.fromkeys((asked.node.name for asked in nodes if is_address(asked.node)), 0)
-    # Of very many nodes one way: each takes long.
-    styles = STYLES if len(nodes) <= MANY_NODES else STYLES[:1]
+    # Of very many nodes, and where very many sections are tried, one way: each takes long.
+    styles = STYLES if len(block.nodes) <= MANY_NODES else STYLES[:1]
     shapes = dict.fromkeys(nest(nodes, sizes, weight, style) for style in styles)
     return sketches(block, by_name, shapes, machine, run)
 
