@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -74,6 +75,8 @@ def on_cores(jobs: int, chunks: Chunks, extras: tuple[str, ...]) -> Iterator[Don
     from joblib.externals.loky.process_executor import TerminatedWorkerError
 
     call = cast(Callable[..., Any], delayed(run_chunk))
+    # A worker whose memos have grown large is replaced by a new one, which is nothing to tell.
+    warnings.filterwarnings("ignore", message="A worker stopped while some jobs")
     try:
         with parallel_config(backend="loky", n_jobs=jobs, initializer=watch, initargs=(os.getpid(),)):
             parallel = Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch="2*n_jobs")
