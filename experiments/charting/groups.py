@@ -23,8 +23,8 @@ GAP_INCHES = 0.012
 CHARACTERS_AN_INCH = 14
 # What a call is coloured by: the first of these traits that one of its patterns has.
 STYLES: Mapping[Trait, tuple[str, str, str]] = {
-    "communicates": ("network", "#92dadd", "xxxx"),
     "contracts": ("matrix products", "#bd1f01", "////"),
+    "communicates": ("network", "#92dadd", "xxxx"),
     "reduces": ("reductions", "#832db6", "----"),
     "carries": ("recurrences", "#a96b59", "||||"),
     "elementwise": ("elementwise", "#ffa90e", "\\\\\\\\"),

@@ -136,7 +136,7 @@ class Bars:
         row = places[0].row
         low, high = places[0].height - 0.43, places[-1].height + 0.43
         if self.stacked:
-            known = [value for column in self.values if (value := number(row, column)) is not None]
+            known = _known(row, self.values, self.log)
             text = number_text(sum(known), self.values[0]) if known else "-"
             self._number(axes, text, places[0], max(sum(known), foot))
         bound = number(row, self.bound, self.log) if self.bound else None
@@ -170,9 +170,9 @@ class Bars:
         """All that the axis spans."""
         found: list[float] = []
         for row in rows:
-            own = [number(row, column, self.log) or 0.0 for column in self.values]
-            found += [sum(own)] if self.stacked else own
-            found += [number(row, column, self.log) or 0.0 for column in (self.bound, self.marks) if column]
+            own = _known(row, self.values, self.log)
+            found += [sum(own)] if self.stacked and own else own
+            found += _known(row, [column for column in (self.bound, self.marks) if column], self.log)
         return found
 
     def _scale(self, axes: Axes, rows: Sequence[Record]) -> None:
@@ -204,6 +204,11 @@ class Bars:
         if self.marks:
             entries[quantity(self.marks)] = Line2D([], [], color=MARK_COLOR, linestyle="", marker="x", markersize=5)
         return entries
+
+
+def _known(row: Record, columns: Sequence[str], log: bool) -> list[float]:
+    """The numbers of a row in some columns, where it has any."""
+    return [value for column in columns if (value := number(row, column, log)) is not None]
 
 
 def values_label(columns: Sequence[str]) -> str:

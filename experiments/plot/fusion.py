@@ -127,7 +127,10 @@ def _bar_panels(axes: dict[str, Axes], bars: Sequence[Bar], word: str, wide: boo
     labels = (f"calls in one {word}", f"HBM and DDR bytes in one {word}", "bytes above the graph's own")
     for name, heading, text, label in zip(PANELS, TITLES, texts, labels, strict=True):
         panel(axes[name], bars, [getattr(bar, name) for bar in bars], text)
-        axes[name].set_title(heading)
+        if wide:
+            axes[name].set_title(heading)
+        else:
+            name_panel(axes[name], heading, ONE_COLUMN)
         axes[name].set_xlabel(f"{label}{scale_note(axes[name])}")
         if name == PANELS[0] or not wide:
             name_bars(axes[name], bars)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import sqrt
 from typing import TYPE_CHECKING, Any
 
 from experiments.charting.columns import Record, shown
@@ -127,7 +128,7 @@ def _figure(width: float, heading: str, rows: Sequence[Record], roofs: Sequence[
     for roof in roofs:
         _roof(axes, roof, low, high, colors[roof.run])
     ys = [*(one["ops_per_s"] for one in rows), *(roof.operations_per_s for roof in roofs)]
-    _points(axes, rows, colors)
+    _points(axes, rows, colors, sqrt(low * high))
     floor, top = min(ys) / 4, max(ys) * 4
     axes.set(xscale="log", yscale="log", xlim=(low, high), ylim=(floor, top))
     name_log_ticks(axes.xaxis, log_ticks(low, high))
@@ -148,9 +149,9 @@ def _roof(axes: Axes, roof: Roof, low: float, high: float, color: str) -> None:
         axes.plot([low, corner, high], [low * memory, operations, operations], dash, color=color, linewidth=1.1)
 
 
-def _points(axes: Axes, rows: Sequence[Record], colors: Mapping[str, str]) -> None:
-    """Calls; of each run those with most time have their names, on a side of their own."""
-    for left, (run, color) in zip((True, False), colors.items(), strict=False):
+def _points(axes: Axes, rows: Sequence[Record], colors: Mapping[str, str], middle: float) -> None:
+    """Calls; of each run those with most time have their names: of the first run above them, and towards the middle."""
+    for above, (run, color) in zip((True, False), colors.items(), strict=False):
         own = sorted((one for one in rows if one["run"] == run), key=lambda one: -one["time_ps"])
         most = max((one["time_ps"] for one in own), default=1)
         for place, one in enumerate(own):
@@ -167,17 +168,18 @@ def _points(axes: Axes, rows: Sequence[Record], colors: Mapping[str, str]) -> No
                 zorder=3,
             )
             if place < NAMED and _apart(one, own[:place]):
+                left = one["ops_per_byte"] > middle
                 axes.annotate(
                     shown(one["call"]),
                     (one["ops_per_byte"], one["ops_per_s"]),
-                    xytext=(-5, 3) if left else (5, -3),
+                    xytext=(-2 if left else 2, 6 if above else -6),
                     textcoords="offset points",
                     ha="right" if left else "left",
-                    va="bottom" if left else "top",
+                    va="bottom" if above else "top",
                     fontsize=6,
                     color=dark(color),
-                    bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.5},
-                    zorder=2.5,
+                    bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.7, "pad": 0.3},
+                    zorder=4,
                 )
 
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -123,3 +126,29 @@ def test_a_file_that_is_no_table_is_refused(tmp_path: Path, content: bytes, mess
         read_records(file)
     with pytest.raises(UserError, match="no such file"):
         read_records(tmp_path / "none")
+
+
+# Another seed of hashes than the test's process: nothing drawn may depend on the order of a set.
+DRAW = """
+import sys
+from experiments.cli import cli
+try:
+    columns = ["--x", "batch", "--y", "time_us", "--by", "mode"]
+    cli(["plot", "--data", sys.argv[1], "--kind", "lines", *columns, "-o", sys.argv[2]])
+except SystemExit as done:
+    assert not done.code, done.code
+assert not {"matplotlib.pyplot", "tkinter"} & set(sys.modules)
+"""
+
+
+def test_no_window_is_needed_and_any_process_draws_the_same_bytes(table: Path, tmp_path: Path) -> None:
+    environment = {name: value for name, value in os.environ.items() if name != "DISPLAY"}
+    environment |= {"MPLBACKEND": "TkAgg", "PYTHONHASHSEED": "77"}
+    root = Path(__file__).parents[2]
+    command = [sys.executable, "-c", DRAW, str(table), str(tmp_path / "apart")]
+    done = subprocess.run(command, env=environment, cwd=root, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert plot(table, "--kind", "lines", "--x", "batch", "--y", "time_us", "--by", "mode").exit_code == 0
+    files = sorted((tmp_path / "apart").iterdir())
+    assert len(files) == 7
+    assert [file.name for file in files if file.read_bytes() != (tmp_path / "out" / file.name).read_bytes()] == []
