@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from gpu_model.legal import Group
+from gpu_model.legal import Group, group_spaces
 from gpu_model.machine import Machine
 from gpu_model.space import whole_reads, whole_writes
-from gpu_model.spaces import spaces_of
 from patterns.count import tensor_bytes
 from patterns.graph import Block, Graph
 
@@ -40,5 +39,5 @@ def recent(graph: Graph, block: Block, groups: Sequence[Group], machine: Machine
 
 def _moved(graph: Graph, group: Group) -> tuple[Mapping[str, int], int]:
     """Bytes of what a kernel reads, by tensor, and all that it writes."""
-    spaces = spaces_of(graph, group.nodes, group.inside, group.online)
+    spaces = group_spaces(graph, group)
     return whole_reads(spaces), whole_writes(spaces)

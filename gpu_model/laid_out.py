@@ -8,9 +8,8 @@ from functools import lru_cache
 from gpu_model.asked import Ask, Asked, Chosen
 from gpu_model.choose import choose
 from gpu_model.combine import Combine, choose_parts
-from gpu_model.legal import Group
+from gpu_model.legal import Group, group_spaces
 from gpu_model.machine import Machine
-from gpu_model.spaces import spaces_of
 from patterns.graph import Block, Graph
 from patterns.kind import has
 
@@ -36,7 +35,7 @@ class LaidOut:
 
 def lay_out(graph: Graph, block: Block, group: Group, ask: Ask) -> LaidOut:
     """The fastest predicted. Raises DoesNotFit where none fits."""
-    spaces = spaces_of(graph, group.nodes, group.inside, group.online)
+    spaces = group_spaces(graph, group)
     asked = Asked(
         what=call_name(block, group),
         spaces=spaces,

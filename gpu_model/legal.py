@@ -21,9 +21,11 @@ from patterns.graph import Block, Graph, Node
 from patterns.kind import has
 from patterns.online import why_not_split
 from patterns.order import waits_for
+from patterns.pipeline.hashed import hashed_once
 from patterns.plan import Refusal
 
 
+@hashed_once
 @dataclass(frozen=True)
 class Group:
     """Nodes of a block that become one kernel, in the order of the block, and by what rule.
@@ -41,6 +43,12 @@ class Group:
     def names(self) -> tuple[str, ...]:
         """Names of the nodes."""
         return tuple(node.name for node in self.nodes)
+
+
+@lru_cache(maxsize=4096)
+def group_spaces(graph: Graph, group: Group) -> tuple[Space, ...]:
+    """The spaces of a group: it is asked for them where it is made, and again where it is laid out."""
+    return spaces_of(graph, group.nodes, group.inside, group.online)
 
 
 @dataclass(frozen=True)
@@ -181,7 +189,7 @@ class Grouping:
         raced = self._raced(group)
         if raced or all(has(node, "elementwise") for node in group.nodes):
             return raced  # one element of each operand
-        spaces = spaces_of(self.graph, group.nodes, group.inside, group.online)
+        spaces = group_spaces(self.graph, group)
         short = next(filter(None, (why_no_tile(space, self.ask.machine) for space in spaces)), "")
         return short or (_why_not_online(spaces, self.ask.machine) if group.online else "")
 

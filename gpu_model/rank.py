@@ -6,7 +6,7 @@ A bound leaves out what all ways to cut a product pay alike, re-reads of operand
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from gpu_model.asked import Asked
 from gpu_model.cuts import PARTIAL_BYTES
@@ -19,7 +19,7 @@ from gpu_model.space import Space
 from gpu_model.tile import Targets
 from patterns.axes import points, without
 from patterns.dtypes import bytes_of, dtype_bits, elements_in
-from patterns.pipeline.hashed import made_directly
+from patterns.pipeline.hashed import changed, made_directly
 
 MOST_PRICED = 5
 MOST_WAVES = 4
@@ -63,7 +63,7 @@ class _Tile:
             return self
         steps = -(-self.steps // parts)
         real = -(-self.steps // steps)
-        return replace(self, tiles=self.tiles * real, steps=steps, parts=real)
+        return changed(self, tiles=self.tiles * real, steps=steps, parts=real)
 
     @property
     def main_cycles(self) -> int:
@@ -86,7 +86,7 @@ def best_aims(asked: Asked, aims: Iterable[Targets], machine: Machine, gap_cycle
             tiles = tuple(tile.split(parts) for tile in whole)
             if tiles not in found:
                 bound = _bound(tiles, hbm_bytes, machine) + _combining(shapes, tiles, machine, gap_cycles)
-                found[tiles] = bound, replace(targets, parts=parts)
+                found[tiles] = bound, changed(targets, parts=parts)
     ranked = [targets for _, targets in sorted(found.values(), key=lambda one: one[0])]
     # What splitting saves is told beside the best that is whole; there is none where the user fixed a split.
     best = ranked[:MOST_PRICED]

@@ -69,9 +69,9 @@ def test_ctas_of_a_cluster_have_equal_parts_of_a_row() -> None:
 
 
 def test_only_machines_with_clusters_share_rows_and_only_long_ones() -> None:
-    assert row_clusters([one_space(softmax(16, 100_000))], H100) == (1, 2, 4, 8, 16)
-    assert row_clusters([one_space(softmax(16, 100_000))], A100) == (1,)
-    assert row_clusters([one_space(softmax(16, 1024))], H100) == (1,)
+    assert row_clusters((one_space(softmax(16, 100_000)),), H100) == (1, 2, 4, 8, 16)
+    assert row_clusters((one_space(softmax(16, 100_000)),), A100) == (1,)
+    assert row_clusters((one_space(softmax(16, 1024)),), H100) == (1,)
 
 
 def test_a_shared_row_gives_the_numbers_of_the_graph() -> None:
