@@ -11,6 +11,7 @@ from patterns.errors import UnknownName
 
 PLACE = re.compile(r"^\{\{ table (\w+) \}\}$", re.MULTILINE)
 Cells = Iterable[Sequence[str]]
+CLAIM_COLUMNS = ("claim", "printed", "found", "verdict", "when")
 
 
 def filled(page: str) -> str:
@@ -89,11 +90,18 @@ def _bands() -> str:
 
 
 def _claims() -> str:
-    """Every claim of the lectures as it is printed."""
-    from experiments.claim import claims_of, files_of_claims, title_of
+    """Every claim of the lectures beside what is computed now, as the study of them has it."""
+    from experiments.study import study_named
+    from experiments.survey import Survey
 
-    rows = ((title_of(file), one.says, one.printed) for file in files_of_claims() for one in claims_of(file))
-    return markdown(("lecture", "claim", "printed"), rows)
+    study = study_named("what_the_lectures_say")
+    assert isinstance(study, Survey)
+    rows = list(study.rows())
+    told = []
+    for lecture in dict.fromkeys(row["lecture"] for row in rows):
+        cells = ([row[name] for name in CLAIM_COLUMNS] for row in rows if row["lecture"] == lecture)
+        told += [f"## {lecture[0].upper()}{lecture[1:]}", markdown(CLAIM_COLUMNS, cells)]
+    return "\n\n".join(told)
 
 
 def _commands() -> str:

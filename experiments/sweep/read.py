@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from importlib.resources.abc import Traversable
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -66,12 +67,12 @@ class Sweep:
         return tuple(name for name in self.columns if name not in fixed)
 
 
-def read_sweep(file: Path, settings: Iterable[tuple[str, str]] = ()) -> Sweep:
+def read_sweep(file: Path | Traversable, settings: Iterable[tuple[str, str]] = ()) -> Sweep:
     """The sweep in a file. settings: (name, value) that take the place of what it says, one value for all points.
 
     Raises SpecError with every mistake, UserError if there is no such file.
     """
-    return _sweep_in(load_file(file), file, tuple(settings))
+    return _sweep_in(load_file(file), Path(str(file)), tuple(settings))
 
 
 def sweep_from(data: Mapping[str, Any], settings: Iterable[tuple[str, str]] = ()) -> Sweep:
