@@ -38,7 +38,9 @@ def print_results(store: Store, name: str, form: str) -> None:
     elif form == "table" and records:
         from experiments.text.page import Code, show_page
 
-        show_page([written.about, shown_table(written, records[:MOST_SHOWN]), Code(shown_reasons(written, records))])
+        reasons = shown_reasons(written, records)
+        table = shown_table(written, records[:MOST_SHOWN])
+        show_page([written.about, table, Code(reasons) if reasons else ""])
         if len(records) > MOST_SHOWN:
             click.echo(f"the first {MOST_SHOWN} of {len(records):,} rows; --format csv has all", err=True)
 
