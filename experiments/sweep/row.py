@@ -86,8 +86,8 @@ def metrics_of(found: Brief | Report) -> tuple[Number, ...]:
     return (
         found.calls,
         found.calls_per_layer,
-        found.time_s * 1e6,
-        found.bound_s * 1e6,
+        found.time_ps / 1e6,
+        found.bound_ps / 1e6,
         by_level.get("hbm", 0) + by_level.get("ddr", 0),
         *(by_level.get(level, 0) for level in LEVELS),
         *((energy.typical_j, energy.low_j, energy.high_j) if energy else (None, None, None)),
