@@ -63,18 +63,33 @@ def fewest(name: str, family: Family, machine: str) -> tuple[int | None, dict[st
 
     Where it lies in slower memory too, however many share it, of as many as can; (None, {}) where none can run it.
     """
-    from patterns.errors import UserError
+    for whole, counts in ((True, MEMBERS[family]), (False, MEMBERS[family][::-1])):
+        for members in counts:
+            reports = reports_of(name, family, machine, members, whole)
+            if reports is not None:
+                return members, reports
+    return None, {}
 
-    found: tuple[int | None, dict[str, Report]] = (None, {})
-    for members in MEMBERS[family]:
-        try:
-            outcomes = {mode: run_point(Point(name, machine, mode, members=members)) for mode in MODES[family]}
-        except UserError:
-            continue
-        found = members, {mode: outcome.report for mode, outcome in outcomes.items()}
-        if not any(outcome.execution.plan.spilled_bytes for outcome in outcomes.values()):
-            break
-    return found
+
+def reports_of(name: str, family: Family, machine: str, members: int, whole: bool) -> dict[str, Report] | None:
+    """Every mode on so many; None where they cannot share it, or where it is to lie in HBM whole and does not."""
+    from experiments.sides import load_machine
+    from patterns.count import parameter_bytes
+    from patterns.errors import UserError
+    from patterns.library import workload
+
+    reports = {}
+    try:
+        if whole and parameter_bytes(workload(name, members=members)) > load_machine(family, machine, {}).hbm_bytes:
+            return None
+        for mode in MODES[family]:
+            outcome = run_point(Point(name, machine, mode, members=members))
+            if whole and outcome.execution.plan.spilled_bytes:
+                return None
+            reports[mode] = outcome.report
+    except UserError:
+        return None
+    return reports
 
 
 def finding(rows: Sequence[Record]) -> str:
