@@ -21,8 +21,8 @@ from rdu_model.section import Section
 from rdu_model.sections import Piece
 from rdu_model.wiring import wired
 
-# Intended calls that are kept; the ones that were not asked for the longest go.
-KEPT = 2048
+# Intended calls that are kept; the ones that were not asked for the longest go. A decoder's takes about 0.3 MB.
+KEPT = 512
 
 _NAME = re.compile(r"[^\W\d]\w*")
 
