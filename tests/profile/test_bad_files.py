@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from experiments.cli import cli
@@ -175,6 +175,7 @@ def test_damaged_text_is_read_or_refused(
 
 @settings(max_examples=40)
 @given(place=st.floats(0, 1), put=st.binary(min_size=1, max_size=40))
+@example(place=0.12109375, put=b"\x80")  # a name in the list of tables
 def test_a_damaged_database_is_read_or_refused(
     place: float, put: bytes, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -107,7 +107,6 @@ def test_a_process_has_launch_numbers_of_its_own(tmp_path: Path) -> None:
     """Two ranks in one export number their launches alike."""
     runs = [Run(device=rank, process=100 + rank) for rank in range(2)]
     for rank, run in enumerate(runs):
-        run.now += 1_000_000 * rank
         run.step("decode_step 0", [(GEMM, 5_000)] * (2 + rank))
     rows = [[row for run in runs for row in run.rows[part]] for part in range(3)]
     from experiments.profile.profiled import profile

@@ -52,7 +52,7 @@ def read(path: Path) -> Recording:
         with closing(sqlite3.connect(address, uri=True)) as store:
             store.text_factory = lambda text: text.decode("utf-8", "replace")
             return _Export(path, store).recording()
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:  # a message of SQLite's may hold bytes of a broken file
         raise Unreadable(path, f"a broken SQLite file ({error})", "export it again") from error
 
 
