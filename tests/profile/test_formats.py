@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from experiments.profile import unpacked
 from experiments.profile.formats import kineto
 from experiments.profile.read import read_recording
 from experiments.profile.recording import Device, Kernel, Launch, Range, Recording
@@ -96,6 +97,22 @@ def test_times_keep_every_nanosecond(run: Run, tmp_path: Path) -> None:
     assert read_recording(plain(tmp_path, run)).kernels[0].start == kernel.start
 
 
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 64])
+def test_it_does_not_matter_where_a_piece_of_a_file_ends(
+    size: int, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A number may go on in the next piece, and so may a letter of several bytes."""
+    kernel = run.kernels[0]._replace(name="köl☃")
+    text = kineto_text(kineto_events([kernel, *run.kernels[1:3]], run.launches[:3], []), schemaVersion=12345)
+    file = text_file(tmp_path / "run.json", json.dumps(json.loads(text, parse_float=lambda t: t), ensure_ascii=False))
+    whole = read_recording(file)
+    monkeypatch.setattr(unpacked, "PIECE", size)
+    for content in (file.read_bytes(), gzip.compress(file.read_bytes())):
+        file.write_bytes(content)
+        assert read_recording(file).kernels == whole.kernels
+        assert read_recording(file).version == "12345"
+
+
 def test_devices_are_described_by_either_format(run: Run, tmp_path: Path) -> None:
     h100 = Device(0, "NVIDIA H100 80GB HBM3", 132)
     assert read_recording(plain(tmp_path, run)).devices == (h100,)
@@ -114,6 +131,8 @@ def test_a_process_has_launch_numbers_of_its_own(tmp_path: Path) -> None:
     found = profile(read_recording(nsys_file(tmp_path / "two.sqlite", *rows)))  # type: ignore[arg-type]
     assert [device.kernels_per_step for device in found.devices] == [2, 3]
     assert [len(device.steps) for device in found.devices] == [1, 1]
+    devices = {step.process: {one.kernel.device for one in step.work} for step in found.steps.steps}
+    assert devices == {100: {0}, 101: {1}}
 
 
 def test_an_export_of_whole_graphs_says_that_kernels_are_not_seen(tmp_path: Path) -> None:
