@@ -13,6 +13,7 @@ from gpu_model.cuts import Cut, Priced, price_cut
 from gpu_model.machine import Machine
 from gpu_model.smallest import row_clusters
 from gpu_model.space import Space, cut, steps_of
+from patterns.axes import points
 from patterns.dtypes import elements_in
 from patterns.pipeline.hashed import made_directly
 from patterns.plan import Tile
@@ -68,7 +69,7 @@ def targets_of(asked: Asked, machine: Machine) -> Iterable[Targets]:
     if asked.online:
         block = max(WARPGROUP_ROWS, machine.mma_rows)
         every_rows = sorted({WARPGROUP_ROWS, *(count * block for count in ONLINE_ROWS)})
-        rows = (options.tile_m,) if options.tile_m else tuple(every_rows)
+        rows = (options.tile_m,) if options.tile_m else _distinct(every_rows, asked.spaces)
         inner = (options.tile_k,) if options.tile_k else ONLINE_STEPS
         return (Targets(r, 0, k) for r, k in every(rows, inner))
     if asked.is_product:
@@ -79,6 +80,13 @@ def targets_of(asked: Asked, machine: Machine) -> Iterable[Targets]:
     return (
         Targets(points=p, inner=i, cluster=c) for c, p, i in every(row_clusters(asked.spaces, machine), sizes, along)
     )
+
+
+def _distinct(rows: Iterable[int], spaces: Iterable[Space]) -> tuple[int, ...]:
+    """Extents of rows that make different tiles: of those that are all rows there are, one."""
+    sides = ((_sides(space), space.sizes) for space in spaces)
+    most = max(points(side.rows, sizes) * side.high for side, sizes in sides)
+    return tuple(dict.fromkeys(min(extent, most) for extent in rows))
 
 
 def _cut(space: Space, targets: Targets, machine: Machine, by_rows: bool) -> Cut:
