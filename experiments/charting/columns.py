@@ -48,6 +48,12 @@ def drawn_rows(records: Sequence[Record], columns: Iterable[str]) -> tuple[dict[
     return tuple({column: record[column] for column in wanted} for record in records)
 
 
+def at_most(count: int, most: int, what: str) -> None:
+    """Raises UserError for more of something than a picture can show."""
+    if count > most:
+        raise UserError(f"{count:,} {what} are too many for a picture, at most {most:,}: choose rows, or other columns")
+
+
 def number(record: Record, column: str, log: bool = False) -> float | None:
     """A value to draw; None where a row has nothing. Raises UserError for what cannot be drawn."""
     value = record[column]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from experiments.charting.asked import Asked
 from experiments.charting.columns import (
     Record,
+    at_most,
     axis_label,
     distinct,
     drawn_rows,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 OF = "data"
 BAR_INCHES = 0.17
 GROUP_GAP = 0.5
+MOST_BARS = 250
 # Of a number beside a bar.
 LETTER_INCHES = 0.06
 # Letters of a bar's name, in the figure of one column.
@@ -77,6 +79,7 @@ class Bars:
         panels = distinct(rows, self.panel)
         looks = {name: place for place, name in enumerate(distinct(rows, self.by) if self.by else self.values)}
         parts = [of_value(rows, self.panel, panel) for panel in panels]
+        at_most(len(rows) * (1 if self.stacked else len(self.values)), MOST_BARS, "bars")
         heights = [0.25 + BAR_INCHES * self._top(part) for part in parts]
         figure = sheet(width, 0.4 + sum(heights) + 0.1 * len(heights), self.title)
         grid = figure.subplots(len(panels), 1, squeeze=False, sharex=True, height_ratios=heights)[:, 0]

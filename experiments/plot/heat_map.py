@@ -8,7 +8,7 @@ from math import log10
 from typing import TYPE_CHECKING, Any
 
 from experiments.charting.asked import Asked
-from experiments.charting.columns import Record, axis_label, distinct, drawn_rows, number, of_value, shown
+from experiments.charting.columns import Record, at_most, axis_label, distinct, drawn_rows, number, of_value, shown
 from experiments.charting.palette import text_on
 from experiments.charting.scales import log_ticks, make_linear, name_log_ticks
 from experiments.charting.sheet import ONE_COLUMN, both_widths, legend_below, sheet, wrapped
@@ -28,6 +28,10 @@ NUMBER_INCHES = 0.26
 # Of a name below a column: longer ones stand upright.
 LETTER_INCHES = 0.065
 EMPTY_HATCH = "////"
+LINE_INCHES = 0.12
+# Above this many cells there are no lines between them.
+MOST_EDGED = 1_000
+MOST_CELLS = 40_000
 Cell = tuple[int, int]
 
 
@@ -57,6 +61,7 @@ class HeatMap:
     def _figure(self, width: float, rows: Sequence[Record]) -> Figure:
         panels = distinct(rows, self.panel)
         xs, ys = distinct(rows, self.x), distinct(rows, self.y)
+        at_most(len(xs) * len(ys) * len(panels), MOST_CELLS, "cells")
         across = 1 if width == ONE_COLUMN else min(len(panels), 2)
         down = -(-len(panels) // across)
         high = min(MOST_INCHES, 0.5 + CELL_INCHES * len(ys))
@@ -101,22 +106,10 @@ class HeatMap:
         cell_inches: float,
     ) -> None:
         """One panel: coloured cells, their numbers, and the line where the value turns."""
-        from matplotlib.colors import to_hex
-        from matplotlib.patches import Rectangle
-
-        (xs, ys), (colors, norm) = words, coloured
-        for x in range(len(xs)):
-            for y in range(len(ys)):
-                value = cells.get((x, y))
-                color = "#ffffff" if value is None else to_hex(colors(norm(max(value, norm.vmin or 0.0))))
-                hatch = EMPTY_HATCH if value is None else ""
-                axes.add_patch(
-                    Rectangle(
-                        (x - 0.5, y - 0.5), 1, 1, facecolor=color, hatch=hatch, edgecolor="#bbbbbb", linewidth=0.4
-                    )
-                )
-                if value is not None and cell_inches >= NUMBER_INCHES:
-                    axes.text(x, y, short(value), ha="center", va="center", fontsize=6, color=text_on(color))
+        (xs, ys), coloured_by = words, coloured
+        _colour(axes, cells, (len(xs), len(ys)), coloured_by)
+        if cell_inches >= NUMBER_INCHES:
+            _write(axes, cells, coloured_by)
         for line in self._turning(cells):
             axes.plot(*line, color="black", linewidth=1.8, solid_capstyle="round")
         axes.set(xlim=(-0.5, len(xs) - 0.5), ylim=(-0.5, len(ys) - 0.5))
@@ -125,7 +118,8 @@ class HeatMap:
         axes.set_xticks(range(0, len(xs), every), names)
         if max(map(len, names)) * LETTER_INCHES > every * cell_inches:
             axes.tick_params(axis="x", rotation=90)
-        axes.set_yticks(range(len(ys)), [shown(value) for value in ys])
+        apart = max(1, -(-len(ys) // int(MOST_INCHES / LINE_INCHES)))
+        axes.set_yticks(range(0, len(ys), apart), [shown(value) for value in ys[::apart]])
         axes.tick_params(length=0)
         for side in ("left", "bottom"):
             axes.spines[side].set_visible(False)
@@ -183,6 +177,32 @@ class HeatMap:
         if sum(number(row, self.value) is not None for row in rows) < num_cells:
             entries["no value"] = Patch(facecolor="white", hatch=EMPTY_HATCH, edgecolor="#bbbbbb")
         return entries
+
+
+def _colour(
+    axes: Axes, cells: Mapping[Cell, float], size: tuple[int, int], coloured: tuple[Colormap, Normalize]
+) -> None:
+    """Cells in their colours; the hatched ground shows where there is none."""
+    import numpy as np
+
+    (columns, lines), (colors, norm) = size, coloured
+    values = np.full((lines, columns), np.nan)
+    for (x, y), value in cells.items():
+        values[y, x] = max(value, norm.vmin) if norm.vmin is not None else value
+    axes.patch.set(facecolor="white", hatch=EMPTY_HATCH, edgecolor="#bbbbbb", linewidth=0.0)
+    edges: dict[str, Any] = {"edgecolors": "#bbbbbb", "linewidth": 0.4} if columns * lines <= MOST_EDGED else {}
+    corners = [np.arange(count + 1) - 0.5 for count in size]
+    axes.pcolormesh(*corners, values, cmap=colors, norm=norm, **edges)
+
+
+def _write(axes: Axes, cells: Mapping[Cell, float], coloured: tuple[Colormap, Normalize]) -> None:
+    """The number of each cell, on its colour."""
+    from matplotlib.colors import to_hex
+
+    colors, norm = coloured
+    for (x, y), value in cells.items():
+        color = to_hex(colors(norm(max(value, norm.vmin) if norm.vmin is not None else value)))
+        axes.text(x, y, short(value), ha="center", va="center", fontsize=6, color=text_on(color))
 
 
 def short(value: float) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from experiments.charting.asked import Asked
 from experiments.charting.columns import (
     Record,
+    at_most,
     axis_label,
     distinct,
     drawn_rows,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 OF = "data"
 PANEL_INCHES = 2.2
+MOST_PANELS, MOST_LINES = 24, 40
 # Names at the ends of lines: in one panel of the wide figure, if so few that they keep apart.
 MOST_DIRECT = 8
 LINE_OF_TEXT_INCHES = 0.12
@@ -62,6 +64,8 @@ class Lines:
 
     def _figure(self, width: float, rows: Sequence[Record]) -> Figure:
         panels = distinct(rows, self.panel)
+        at_most(len(panels), MOST_PANELS, "panels")
+        at_most(len(distinct(rows, self.by)), MOST_LINES, "lines in a panel")
         across = 1 if width == ONE_COLUMN else 2 if len(panels) == 4 else min(len(panels), 3)
         down = -(-len(panels) // across)
         figure = sheet(width, 0.1 + PANEL_INCHES * down, self.title)

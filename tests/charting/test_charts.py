@@ -178,3 +178,22 @@ def test_names_of_columns_for_people() -> None:
     assert {column: axis_label(column) for column in labels} == labels
     assert len(shown("x" * 99)) < 50
     assert shown("a\nb") == "a b"
+
+
+def test_more_than_a_picture_can_show_is_refused() -> None:
+    many: list[Record] = [{"name": f"n{number}", "x": number, "y": number % 7} for number in range(300)]
+    for chart, what in (
+        (Bars("b", "name", ("x",)), "300 bars"),
+        (Lines("l", "x", "y", by="name"), "300 lines in a panel"),
+        (Lines("l", "x", "y", panel="name"), "300 panels"),
+        (HeatMap("h", "name", "x", "y"), "90,000 cells"),
+    ):
+        with pytest.raises(UserError, match=f"{what} are too many for a picture"):
+            chart.draw(many)
+
+
+def test_the_cells_of_a_heat_map_have_its_values_as_colours() -> None:
+    records = [{"x": x, "y": y, "v": 10.0 * x + y} for x in (1, 2, 3) for y in (5, 6) if (x, y) != (2, 6)]
+    axes = HeatMap("h", "x", "y", "v").draw(records).figure.axes[0]
+    (mesh,) = axes.collections
+    assert mesh.get_array().tolist() == [[15.0, 25.0, 35.0], [16.0, None, 36.0]]
