@@ -27,9 +27,9 @@ class Printed:
 
 def cases() -> Iterator[Printed]:
     """Every claim of every lecture."""
-    from experiments.claim import claims_of, files_of_claims
+    from experiments.claim import claims_of, files_of_claims, title_of
 
-    for file in files_of_claims():
+    for file in sorted(files_of_claims(), key=title_of):
         for place, claim in enumerate(claims_of(file)):
             yield Printed(file, place, claim.says)
 
