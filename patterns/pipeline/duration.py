@@ -57,6 +57,7 @@ class Duration:
     def __init__(self, program: Program, wires: Wiring) -> None:
         self.run = Dataflow(program)
         queues = _queues(program, wires, self.run)
+        self.tiles = tuple(queues.tiles.values())
         watches = _watches(program, wires)
         self.steps: list[list[Step]] = [
             Writer(self.run, program, wires, queues, role, watch).steps for role, watch in enumerate(watches)
@@ -76,7 +77,8 @@ class Duration:
                 run.due = -1
             if self.moves > MOST_MOVES or not run.grant():
                 break
-        if not all(run.ended):
+        # Tiles that nobody reads are a mistake, which `simulate` explains.
+        if not all(run.ended) or any(self.tiles):
             return None
         for role in range(len(run.ended)):
             run.close(role)
