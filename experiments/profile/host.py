@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from experiments.profile.attribution import Started
 from experiments.profile.durations import Durations, durations
+from experiments.profile.recording import Launch
 from experiments.profile.steps import Step, by_launch
 
 
@@ -23,7 +24,7 @@ class LaunchCalls:
 @dataclass(frozen=True)
 class Host:
     """What launching took in the steps. ahead: from the return of a launch to the start of its first kernel, in ns;
-    below 0 where a kernel begins before. in_graphs: kernels that were started by launches of CUDA graphs.
+    below 0 where a kernel begins before. in_graphs: kernels that are of CUDA graphs.
     """
 
     calls: tuple[LaunchCalls, ...]
@@ -48,13 +49,17 @@ def host_of(steps: Sequence[Step]) -> Host:
         kernels[launch.name].append(len(held))
     calls = [LaunchCalls(name, durations(lengths[name]), durations(kernels[name])) for name in lengths]
     ahead = [_first(held) - launch.end for launch, held in zip(launches, started, strict=True)]
-    graphs = [one for one in calls if "graphlaunch" in one.name.lower()]
     return Host(
         calls=tuple(sorted(calls, key=lambda one: -one.calls.total_ns)),
         ahead=durations(ahead) if ahead else None,
-        in_graphs=sum(one.kernels.total_ns for one in graphs),
-        graph_launches=sum(one.calls.count for one in graphs),
+        in_graphs=sum(one.kernel.graph or _launches_graph(one.launch) for one in work),
+        graph_launches=sum(map(_launches_graph, launches)),
     )
+
+
+def _launches_graph(launch: Launch | None) -> bool:
+    """'cudaGraphLaunch' and what releases and other drivers call it."""
+    return launch is not None and "graphlaunch" in launch.name.lower()
 
 
 def _first(held: Sequence[Started]) -> int:

@@ -15,6 +15,8 @@ from experiments.text.quantity import digits, ratio_text, time_text
 from experiments.text.table import Column, Table
 
 SHOWN_DIFFERENCES = 6
+# From a policy that differs in more than this share of its calls, a step is something else.
+FAR = 0.5
 
 
 def against_parts(found: Against) -> Iterator[Part]:
@@ -104,6 +106,8 @@ def difference_text(found: Against) -> str:
         for one in unlike[:SHOWN_DIFFERENCES]
     ]
     more = len(unlike) - len(lines)
+    if distance(recorded_counts(found.device), closest) > FAR * closest.calls:
+        lines.append("  No policy is close: is a step one run of the workload? --step and --phase choose others.")
     return "\n".join((f"{text} The difference is:", *lines, *([f"  and {more} classes more"] if more else [])))
 
 

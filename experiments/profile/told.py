@@ -94,11 +94,11 @@ def gaps_text(device: DeviceProfile) -> str:
     """Where the idle time lies."""
     account = device.account
     found = [
-        f"{band.count:,} {band.name} ({ns_text(band.total_ns)}, {percent(band.total_ns, account.idle_ns)})"
+        f"{band.name}: {band.count:,} ({ns_text(band.total_ns)}, {percent(band.total_ns, account.idle_ns)})"
         for band in account.gaps
         if band.count
     ]
-    return "gaps: " + (", ".join(found) or "none")
+    return "gaps: " + ("; ".join(found) or "none")
 
 
 def pace_text(device: DeviceProfile) -> str:

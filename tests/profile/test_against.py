@@ -105,6 +105,16 @@ def test_the_sentence_and_the_difference_follow_the_counts(tuned: Path, comparis
     assert "Closest by counts: library" in text
     assert "+32 rope and cache: 64 recorded, 32 with library" in text
     assert text.count(" recorded, ") == 1
+    assert "No policy is close" not in text
+
+
+def test_a_step_that_is_something_else_is_told(comparison: Comparison, tmp_path: Path) -> None:
+    run = Run()
+    run.step("decode", tuned_token(3))
+    found = profile(read_recording(nsys_file(tmp_path / "run.sqlite", *run.rows)))
+    assert "No policy is close: is a step one run of the workload?" in page_text(
+        against_parts(beside(found, comparison)), 200
+    )
 
 
 def test_what_is_not_asked_for_follows_the_recording(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -143,7 +143,8 @@ def _kernel(
 ) -> Kernel:
     device = arguments.get("device", event.get("pid"))
     stream = arguments.get("stream", event.get("tid"))
-    graph = whole(arguments.get("graph node id")) != 0
+    # Node 0 is a node, too, of a graph that has a number.
+    graph = any(whole(arguments.get(name)) for name in ("graph id", "graph node id"))
     return Kernel(name, activity, whole(device), whole(stream), *times, 0, whole(arguments.get("correlation")), graph)
 
 
