@@ -59,9 +59,7 @@ def bar_of(outcome: Outcome) -> Bar:
     report, plan = outcome.report, outcome.execution.plan
     by_level = dict(report.bytes)
     off_chip_bytes = sum(by_level.get(level, 0) for level in OFF_CHIP)
-    needed = compulsory(plan.graph)
-    needed_bytes = needed.weight_bytes + needed.state_bytes + needed.input_bytes + needed.output_bytes
-    avoidable_bytes = max(0, off_chip_bytes - needed_bytes * plan.members)
+    avoidable_bytes = max(0, off_chip_bytes - compulsory(plan.graph).total_bytes * plan.members)
     name = run_name(report)
     return Bar(report.family, report.machine, report.mode, name, report.calls, off_chip_bytes, avoidable_bytes)
 
@@ -105,7 +103,7 @@ def row(
 
 def _figure(width: float, comparison: Comparison, bars: Sequence[Bar], groups: Groups | None) -> Figure:
     wide = width != ONE_COLUMN
-    high = 0.2 + ROW_INCHES * len(bars)
+    high = 0.1 + ROW_INCHES * (positions(bars)[-1] + 1.8)
     strip = high + NODES_INCHES if groups else 0.0
     figure = sheet(width, strip + (high + 0.6) * (1 if wide else 3), title(comparison))
     below = [list(PANELS)] if wide else [[name] for name in PANELS]

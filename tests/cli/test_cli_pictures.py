@@ -113,6 +113,20 @@ def test_traffic_is_the_reports(pictures: dict[str, Picture], runs: Comparison) 
         }
 
 
+def test_what_fusion_could_avoid_is_above_the_least_that_traffic_shows(pictures: dict[str, Picture]) -> None:
+    for row in rows_of(pictures["fusion"], what="run"):
+        (hbm,) = rows_of(pictures["traffic"], run=row["run"], level="HBM")
+        assert row["avoidable_bytes"] == max(0, hbm["moved_bytes"] - hbm["least_bytes"])
+
+
+def test_patterns_of_the_fusion_picture_are_those_of_the_calls(pictures: dict[str, Picture], runs: Comparison) -> None:
+    for outcome in runs.outcomes:
+        found: dict[str, list[str]] = {}
+        for row in rows_of(pictures["fusion"], what="pattern", run=run_name(outcome.report)):
+            found.setdefault(row["call"], []).append(row["pattern"])
+        assert found == {call.name: list(call.nodes) for call in outcome.execution.plan.calls}
+
+
 def test_stalls_of_a_role_add_up_to_the_call(pictures: dict[str, Picture]) -> None:
     rows = pictures["stalls"].rows
     roles = {(row["run"], row["call"], row["role"]) for row in rows}
