@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import doctest
 import re
-import shlex
+import runpy
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from click.testing import CliRunner
-
-from experiments.cli import cli
 
 if TYPE_CHECKING:
     from experiments.compare import Comparison
@@ -22,7 +19,7 @@ README = ROOT / "README.md"
 EXAMPLE = re.compile(r"^```console\n\$ (patternloom [^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 GRAPH = re.compile(r"^```yaml\n(# (\S+\.yaml)\n.*?)^```$", re.MULTILINE | re.DOTALL)
 SESSION = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-HEAD = re.compile(r" \| head -n (\d+)$")
+pages = runpy.run_path(str(ROOT / "tests" / "docs" / "pages.py"), run_name="pages")
 PICTURES = ("fusion", "overlap")
 
 
@@ -44,11 +41,7 @@ def output_of(command: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> st
     """What a command of the README prints, cut as its `| head -n N` says."""
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.chdir(folder)
-    head = HEAD.search(command)
-    arguments = shlex.split(HEAD.sub("", command))[1:]
-    result = CliRunner().invoke(cli, arguments, catch_exceptions=False)
-    lines = result.output.splitlines(keepends=True)
-    return "".join(lines[: int(head[1])] if head else lines)
+    return str(pages["printed"](command))
 
 
 @pytest.mark.parametrize("command", examples())

@@ -31,6 +31,7 @@ def test_a_page_shows_what_its_commands_print(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config
 ) -> None:
     page = DOCS / f"{name}.md"
+    (tmp_path / "patterns").symlink_to(ROOT / "patterns")  # as in a clone's folder
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
     found, text = pages["followed"](page), page.read_text(encoding="utf-8")
