@@ -82,7 +82,7 @@ def run_chunk(tasks: Sequence[Task], extras: tuple[str, ...]) -> Done:
 
 def chunks(tasks: Sequence[Task], pace: Pace) -> Iterator[tuple[Task, ...]]:
     """The tasks in chunks, made as they are asked for. They end where points begin that share less, if one is near."""
-    ordered = sorted(tasks, key=lambda task: alike(task.point))  # stable: within a group as they were
+    ordered = sorted(tasks, key=lambda task: closely_alike(task.point))  # stable: within a group as they were
     begin = 0
     while begin < len(ordered):
         size = pace.size(ordered[begin].point.machine)
@@ -92,17 +92,24 @@ def chunks(tasks: Sequence[Task], pace: Pace) -> Iterator[tuple[Task, ...]]:
 
 
 def _cut(ordered: Sequence[Task], begin: int, size: int) -> int:
-    """Where a chunk of about `size` tasks ends: at the last end of a group that is not far off."""
+    """Where a chunk of about `size` tasks ends: at the end of a group that is nearest, if one is not far off."""
     first, last = begin + -(-size // 2), min(begin + size + size // 2, len(ordered))
-    ends = (i for i in range(last, first, -1) if i == len(ordered) or _parted(ordered[i - 1], ordered[i]))
-    return next(ends, min(begin + size, len(ordered)))
-
-
-def _parted(before: Task, after: Task) -> bool:
-    return alike(before.point) != alike(after.point)
+    if last == len(ordered):
+        return last
+    near = sorted(range(first, last + 1), key=lambda end: abs(end - begin - size))
+    for sharing in (alike, closely_alike):
+        ends = (i for i in near if sharing(ordered[i - 1].point) != sharing(ordered[i].point))
+        if end := next(ends, 0):
+            return end
+    return begin + size
 
 
 def alike(point: Point) -> tuple[str, ...]:
     """What points have in common that share most kernels: all but mode, context and options."""
     which = (point.workload, point.phase, f"{point.members:06}", f"{point.batch or 0:09}", point.machine)
     return (*which, repr(point.settings))
+
+
+def closely_alike(point: Point) -> tuple[str, ...]:
+    """What points have in common that share all kernels of some modes: all but mode and options."""
+    return (*alike(point), f"{point.context or 0:012}")

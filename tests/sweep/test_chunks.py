@@ -56,3 +56,12 @@ def test_a_machine_that_takes_long_has_small_chunks_from_the_first() -> None:
     pace.learn(done(100, 0.1))
     slow = [Task(str(i), Point("w", "slow"), "") for i in range(9)]
     assert len(next(chunks(slow, pace))) == FIRST
+
+
+def test_modes_of_a_context_stay_together() -> None:
+    modes = [Task(f"{mode}{c}", Point("w", "m", mode, context=c), "") for mode in ("a", "b") for c in range(1, 10)]
+    pace = Pace()
+    pace.learn(done(3, CHUNK_S))
+    for chunk in chunks(modes, pace):
+        assert len(chunk) % 2 == 0
+        assert len({task.point.context for task in chunk}) == len(chunk) // 2
