@@ -49,7 +49,9 @@ class RecordedStep:
             axes.set_xlim(0, end / self.unit_ns)
             make_linear(axes.xaxis)
             draw_blocks(axes, of, names, 1 / self.unit_ns, width * (0.7 if width == ONE_COLUMN else 0.8))
-            name_panel(axes, shown(run), width)
+            aggregated = any(block.count > 1 for block in of)
+            note = " (aggregated: kernels near each other are one block)" if aggregated else ""
+            name_panel(axes, shown(run) + note, width)
             last = max(block.end for block in of)
             axes.axvline(last / self.unit_ns, color="black", linewidth=0.6, linestyle=":")
         grid[-1].set_xlabel(f"time, {self.unit}")

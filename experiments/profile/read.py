@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import cast
+from typing import Protocol, cast
 
 from experiments.profile.recording import GIVE, Recording, Unreadable
 from patterns.plugin import load_module, modules
 
 FORMATS = "experiments.profile.formats"
 HEAD_BYTES = 4096
+
+
+class Format(Protocol):
+    """What a file in formats/ has. A file is read by the first format, in order of names, that recognises it."""
+
+    def recognises(self, head: bytes) -> bool:
+        """Whether a file whose first bytes these are may be of this format."""
+
+    def read(self, path: Path) -> Recording:
+        """The recording in such a file. Raises Unreadable."""
 
 
 def read_recording(path: Path) -> Recording:
@@ -26,9 +36,9 @@ def read_recording(path: Path) -> Recording:
     if not head:
         raise Unreadable(path, "empty", GIVE)
     for name in modules(FORMATS):
-        reader = load_module(FORMATS, name, "trace format")
+        reader = cast(Format, load_module(FORMATS, name, "trace format"))
         if reader.recognises(head):
-            return cast(Recording, reader.read(path))
+            return reader.read(path)
     raise Unreadable(path, "no recording that is known", told_apart(head) or GIVE)
 
 
