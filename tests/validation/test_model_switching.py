@@ -17,7 +17,6 @@ from experiments.studies.model_switching import (
     System,
     implied_run_ms,
     record,
-    records,
     request_ms,
 )
 from experiments.survey import Record
@@ -31,7 +30,7 @@ def rows() -> list[Record]:
     few = tuple(replace(system, mode="fused") if system.mode == "looped" else system for system in SYSTEMS)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(study, "SYSTEMS", few)
-        return records()
+        return [record(system) for system in few]
 
 
 def test_a_copy_takes_its_bytes_at_what_streams_get() -> None:
