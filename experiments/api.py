@@ -1,4 +1,4 @@
-"""patternloom's verbs for scripts and notebooks: load, lower, simulate, summarize, compare, plot, report, sweep, run.
+"""patternloom's verbs for scripts and notebooks: load, lower, simulate, summarize, compare, plot ...
 
     from experiments.api import compare, load, lower, plot, report, simulate, summarize, sweep
 
@@ -28,6 +28,7 @@ from patterns.summarize import summarize
 if TYPE_CHECKING:
     from experiments.compare import Comparison
     from experiments.plotted import Plotted
+    from experiments.recorded import Recorded
     from experiments.reported import Reported
     from experiments.study import Result
     from experiments.swept import Swept
@@ -36,7 +37,22 @@ if TYPE_CHECKING:
     from patterns.plan import Plan
     from patterns.report import Execution
 
-__all__ = ["UserError", "compare", "load", "lower", "plot", "report", "run", "simulate", "summarize", "sweep"]
+__all__ = [
+    "UserError",
+    "compare",
+    "load",
+    "lower",
+    "names",
+    "plot",
+    "profile",
+    "report",
+    "run",
+    "simulate",
+    "summarize",
+    "sweep",
+]
+# Fields of a Request that are pairs, and mappings here.
+PAIRED = frozenset(("settings", "options"))
 
 
 def load(
@@ -95,8 +111,7 @@ def compare(workload: str | Path, **request: Any) -> Comparison:
     from experiments.compare import compare as compared
     from experiments.request import Request
 
-    for name in ("settings", "options"):
-        request[name] = _pairs(request.get(name, {}))
+    request |= {name: _pairs(request.get(name, {})) for name in PAIRED}
     return compared(Request(str(workload), **request))
 
 
@@ -138,6 +153,29 @@ def sweep(
     if jobs is not None and (jobs < 1 or scheduler is not None):
         raise UserError("jobs: at least 1, and not with a scheduler, whose cluster has its own")
     return sweep_of(source, _pairs(settings or {}), store, Workers(jobs, scheduler), retry)
+
+
+def profile(file: str | Path, step: str = "", *, against: str = "", **request: Any) -> Recorded:
+    """What a recording of torch.profiler or Nsight Systems shows: kernels a step, their classes, busy and idle time.
+
+    step: a regular expression for the names of the ranges that are steps. against: a workload that the model runs
+    beside it; `request`: as of `compare`, and what is not given follows the recording. Raises UserErrors.
+    """
+    from experiments.recorded import recorded
+
+    if request and not against:
+        raise UserError(f"{', '.join(request)}: of the model, which is asked with against=WORKLOAD")
+    return recorded(Path(file), step, against, request | {n: _pairs(request[n]) for n in PAIRED & request.keys()})
+
+
+def names(section: str) -> tuple[str, ...]:
+    """What there is of a section of `patternloom list`: "machines", "graphs", "policies" ... Raises UnknownName."""
+    from experiments.catalogue import SECTION_ENTRIES
+    from patterns.errors import UnknownName
+
+    if section not in SECTION_ENTRIES:
+        raise UnknownName("section", section, SECTION_ENTRIES)
+    return tuple(entry.name for entry in SECTION_ENTRIES[section]())
 
 
 def run(study: str) -> Result:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 # Ends of the names of columns, and the unit that each says.
 _UNITS: Mapping[str, str] = {
     "_us": "us",
+    "_ns": "ns",
     "_ps": "ps",
     "_s": "s",
     "_bytes": "B",

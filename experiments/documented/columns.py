@@ -34,6 +34,13 @@ ENERGY = {
     "network": "bytes to other members",
     "static": "the whole time on all members: leakage, clocks, fans, the board",
 }
+SPREAD = {
+    "avg": "the mean",
+    "med": "the median",
+    "min": "the least",
+    "max": "the greatest",
+    "stddev": "the standard deviation",
+}
 MODE = "fusion policy of a GPU or mode of an RDU"
 CALLS = "kernel launches of a GPU or section executions of an RDU in one run (a decode step, a prompt) on one member"
 BOUND = "compulsory work at datasheet peaks: the greatest over resources; no plan can be faster"
@@ -89,6 +96,23 @@ def optional_sweep_columns() -> tuple[Said, ...]:
     """Those that a sweep file asks for with `columns: [overlap, waterfall]`."""
     overlap = (_part("overlap", part, OVERLAP_LEGEND[part]) for part in OVERLAP_PARTS)
     return (*overlap, *(_part("waterfall", part, WATERFALL_LEGEND[part]) for part in WATERFALL_PARTS))
+
+
+def profile_columns() -> tuple[Said, ...]:
+    """Those of a recording: a row a class of kernels, and a row a kernel's name."""
+    return (
+        Said("device", "number of the GPU in the recording", "-", SOME),
+        Said("what", "what the row is of", "-", "`class` or `kernel`"),
+        Said("time_percent", "total_ns as a part of the same of all kernels in steps of the GPU", "%", "0 to 100"),
+        Said(
+            "total_ns", "sum of the durations of its kernels in steps; kernels at the same time count each", "ns", SOME
+        ),
+        Said("instances", "how many kernels these are", "-", ONE),
+        *(Said(f"{short}_ns", f"{text} of their durations", "ns", SOME) for short, text in SPREAD.items()),
+        Said("name", "of the class or the kernel", "-", "as recorded"),
+        Said("class", "what the kernel does, told by its name", "-", "such as matrix product, elementwise"),
+        Said("per_step", "how many a step has: the median over steps", "-", SOME),
+    )
 
 
 def _bytes(level: str) -> Said:

@@ -132,6 +132,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "report_columns": lambda: _columns(columns.report_columns()),
     "sweep_columns": lambda: _columns(columns.sweep_columns()),
     "optional_sweep_columns": lambda: _columns(columns.optional_sweep_columns()),
+    "profile_columns": lambda: _columns(columns.profile_columns()),
     "bands": _bands,
     "claims": _claims,
     "commands": _commands,

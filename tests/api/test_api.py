@@ -11,6 +11,7 @@ import pytest
 from experiments import api
 from experiments.compare import Comparison
 from experiments.compare import compare as compared
+from experiments.documented import columns
 from experiments.picture import drawn
 from experiments.request import Request
 from patterns.errors import UnknownName, UserError
@@ -144,3 +145,35 @@ def test_a_point_that_does_not_fit_is_a_row_that_says_so() -> None:
 def test_a_mistake_in_a_sweep_is_told(source: object, keywords: dict[str, object], what: str) -> None:
     with pytest.raises(UserError, match=what):
         api.sweep(source, **keywords)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def recording(tmp_path: Path) -> Path:
+    """The recording of two steps that a page of the documentation shows."""
+    page = Path(__file__).parents[2] / "docs" / "profile.md"
+    (content,) = re.findall(r"^```text\n# two_steps\.json\n(.*?)^```$", page.read_text(encoding="utf-8"), re.M | re.S)
+    (tmp_path / "two_steps.json").write_text(content, encoding="utf-8")
+    return tmp_path / "two_steps.json"
+
+
+def test_a_recording_is_told_as_by_the_command(recording: Path) -> None:
+    alone = api.profile(recording)
+    (device,) = alone.to_dict()["devices"]
+    assert device["kernels_per_step"] == {"min": 4, "median": 4, "max": 4}
+    assert [one.name for one in columns.profile_columns()] == list(alone.to_dataframe())
+    assert set(alone.to_dataframe()["per_step"]) == {1, 3}
+    assert "matrix product" in alone._repr_html_()
+    beside = api.profile(recording, against="gemm", settings={"m": 64}, policies=("library",), modes=("looped",))
+    assert beside.beside is not None
+    assert beside.beside.request.settings == (("m", "64"),)
+    assert "library" in beside._repr_html_()
+    assert beside.to_dict().keys() - alone.to_dict().keys() == {"against"}
+    with pytest.raises(UserError, match="against"):
+        api.profile(recording, context=4)
+
+
+def test_names_are_those_that_list_shows() -> None:
+    assert "h100_sxm" in api.names("machines")
+    assert {"fusion", "overlap"} <= set(api.names("plots"))
+    with pytest.raises(UnknownName, match="machines"):
+        api.names("machine")

@@ -65,7 +65,12 @@ def test_every_column_of_a_sweep_is_told_in_order() -> None:
 
 
 def test_units_told_are_those_in_the_names() -> None:
-    told = (*columns.report_columns(), *columns.sweep_columns(), *columns.optional_sweep_columns())
+    told = (
+        *columns.report_columns(),
+        *columns.sweep_columns(),
+        *columns.optional_sweep_columns(),
+        *columns.profile_columns(),
+    )
     assert undocumented(told) == []
     numbers = [one for one in told if one.unit not in ("-", "that of the resource")]
     assert [one.name for one in numbers if not columns.unit_is_in_name(one)] == []

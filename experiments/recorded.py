@@ -1,0 +1,62 @@
+"""A recording of a real run, read: for scripts and notebooks, with the model beside it where that is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas
+
+    from experiments.profile.against import Against
+    from experiments.profile.profiled import Profile
+
+TOP = 10
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What a recording shows. found: its account by device; beside: the model's answer, None if it was not asked."""
+
+    file: str
+    found: Profile = field(repr=False)
+    beside: Against | None = field(default=None, repr=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As `patternloom profile --json` prints it; times are in ns."""
+        from experiments.profile.record import profile_record
+        from experiments.profile.show_against import against_record
+
+        return profile_record(self.found) | ({"against": against_record(self.beside)} if self.beside else {})
+
+    def to_dataframe(self) -> pandas.DataFrame:
+        """A row a class and a row a kernel's name, by device. Raises UserError without the extra `analysis`."""
+        from experiments.frames import to_dataframe
+        from experiments.profile.record import profile_rows
+
+        return to_dataframe(profile_rows(self.found))
+
+    def _repr_html_(self) -> str:
+        from experiments.page.parts import parts_markup
+        from experiments.profile.show import profile_parts
+        from experiments.profile.show_against import against_parts
+
+        return str(
+            parts_markup([*profile_parts(self.found, TOP), *(against_parts(self.beside) if self.beside else ())])
+        )
+
+
+def recorded(file: Path, step: str, workload: str, asked: Mapping[str, Any]) -> Recorded:
+    """Read a recording, and ask the model where a workload is named. Raises UserErrors."""
+    from experiments.profile.profiled import profile
+    from experiments.profile.read import read_recording
+
+    found = profile(read_recording(file), step)
+    if not workload:
+        return Recorded(str(file), found)
+    from experiments.profile.against import against
+    from experiments.request import Request
+
+    return Recorded(str(file), found, against(found, Request(workload, **asked), list(asked)))
