@@ -104,9 +104,7 @@ def profile_columns() -> tuple[Said, ...]:
         Said("device", "number of the GPU in the recording", "-", SOME),
         Said("what", "what the row is of", "-", "`class` or `kernel`"),
         Said("time_percent", "total_ns as a part of the same of all kernels in steps of the GPU", "%", "0 to 100"),
-        Said(
-            "total_ns", "sum of the durations of its kernels in steps, each for itself", "ns", SOME
-        ),
+        Said("total_ns", "sum of the durations of its kernels in steps, each for itself", "ns", SOME),
         Said("instances", "how many kernels these are", "-", ONE),
         *(Said(f"{short}_ns", f"{text} of their durations", "ns", SOME) for short, text in SPREAD.items()),
         Said("name", "of the class or the kernel", "-", "as recorded"),
