@@ -7,7 +7,9 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-WIDTH, HEIGHT = 1280, 1240
+WIDTH, HEIGHT = 1100, 780
+# How often the wheel is turned, where, and where the pointer is then: parts of the GPU's time line.
+TURNS, WHEEL, POINTER = 22, (0.24, 0.25), (0.615, 0.22)
 
 
 def main(browser: str | None) -> None:
@@ -17,13 +19,25 @@ def main(browser: str | None) -> None:
     from experiments.api import compare, report
 
     with TemporaryDirectory() as folder, sync_playwright() as playwright:
-        path = report(compare("llama-3.1-8b")).save(Path(folder) / "report.html")
+        path = report(compare("attention", settings={"seq": 4096}, policies=("library",), modes=("looped",))).save(
+            Path(folder) / "report.html"
+        )
         chromium = playwright.chromium.launch(
             executable_path=browser or shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu"]
         )
         page = chromium.new_page(viewport={"width": WIDTH, "height": HEIGHT})
         page.goto(path.as_uri())
-        page.locator("canvas").first.scroll_into_view_if_needed()
+        page.get_by_label("inside one call").check()
+        page.evaluate("document.querySelector('#timelines').scrollIntoView()")
+        line = page.locator(".lanes").first
+        box = line.bounding_box()
+        assert box is not None
+        page.mouse.move(box["x"] + WHEEL[0] * box["width"], box["y"] + WHEEL[1] * box["height"])
+        for _ in range(TURNS):
+            page.mouse.wheel(0, -100)
+            page.wait_for_timeout(20)
+        page.mouse.move(box["x"] + POINTER[0] * box["width"], box["y"] + POINTER[1] * box["height"])
+        page.wait_for_timeout(300)
         page.screenshot(path=Path(__file__).with_name("report.png"))
         chromium.close()
 
