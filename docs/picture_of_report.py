@@ -19,7 +19,8 @@ def main(browser: str | None) -> None:
     from experiments.api import compare, report
 
     with TemporaryDirectory() as folder, sync_playwright() as playwright:
-        path = report(compare("attention", settings={"seq": 4096}, policies=("library",), modes=("looped",))).save(
+        compared = compare("attention", settings={"seq": 4096}, policies=("library",), modes=("looped",))
+        path = report(compared).save(Path(folder) / "report.html")
             Path(folder) / "report.html"
         )
         chromium = playwright.chromium.launch(
