@@ -21,8 +21,6 @@ def main(browser: str | None) -> None:
     with TemporaryDirectory() as folder, sync_playwright() as playwright:
         compared = compare("attention", settings={"seq": 4096}, policies=("library",), modes=("looped",))
         path = report(compared).save(Path(folder) / "report.html")
-            Path(folder) / "report.html"
-        )
         chromium = playwright.chromium.launch(
             executable_path=browser or shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu"]
         )
