@@ -18,6 +18,7 @@ from experiments.cli import cli
 from experiments.studies import (
     conflicting_figures,
     drafted_tokens,
+    energy_ladder,
     memory_that_changes_the_winner,
     model_switching,
 )
@@ -47,13 +48,14 @@ FEW: Mapping[str, Mapping[str, Any]] = {
     "intermediates": {"MODEL": TINY, "STEPS": (("decode", 1, 256),)},
     "kernel_looping": {"MODELS": ((TINY, 1),), "BATCHES": (1,), "CONTEXT": 256},
     "transpose_breaks_fusion": {"ROWS": 512, "COLUMNS": 256},
-    "all_reduce_overlap": {"MODELS": {TINY: (1, 2)}, "MODEL": TINY, "AMONG": 2, "CONTEXT": 256},
+    "all_reduce_overlap": {"MODELS": {TINY: (2,)}, "MODEL": TINY, "AMONG": 2, "CONTEXT": 256},
     "drafted_tokens": {
         "VERIFY": TINY,
         "DRAFTED": (1,),
         "CONTEXT": 256,
         "WAYS": (("h100_sxm", "operator"), ("sn40l", "operator")),
     },
+    "energy_ladder": {"WORKLOADS": energy_ladder.WORKLOADS | {energy_ladder.TOKEN: TINY}},
     "fuse_what": {"MODELS": ("rms_norm",)},
     "on_chip_capacity": {"MODEL": TINY, "DECODES": ((1, 256),), "PROMPTS": (64,)},
     "fixed_time_per_layer": {"MODELS": (TINY,), "MEMBERS": (1, 4), "CONTEXT": 256},
@@ -75,7 +77,7 @@ FEW: Mapping[str, Mapping[str, Any]] = {
         "alternatives": lambda: list(ALTERNATIVES())[:2],
     },
     "fp8_attention_error": {"HEADS": 1, "TOKENS": 64, "HEAD_DIM": 16, "BLOCK": 16},
-    "off_chip_bytes": {"WORKLOADS": (("softmax", "decode", None), (TINY, "decode", 256), (TINY, "prefill", 256))},
+    "off_chip_bytes": {"WORKLOADS": (("softmax", "decode", None), (TINY, "decode", 256))},
     "what_the_lectures_say": {
         "experiments.claims.calls_and_fusion.MODEL": TINY,
         "experiments.claims.calls_and_fusion.CONTEXT": 256,
@@ -86,6 +88,25 @@ FEW: Mapping[str, Mapping[str, Any]] = {
 }
 
 
+@pytest.fixture
+def quick(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Figures are made and rendered for one study alone; what is long is asked of a small model."""
+    name = request.getfixturevalue("name")
+    if name != "softmax_as_patterns":
+        monkeypatch.setattr("experiments.picture.rendered", not_rendered)
+    if name == "calls_per_token":
+        study = study_named(name)
+        assert isinstance(study, Study)
+        few = replace(study, request=replace(study.request, workload=TINY, context=256))
+        monkeypatch.setattr(f"experiments.studies.{name}.STUDY", few)
+
+
+def not_rendered(figure: object, stem: str) -> list[tuple[str, bytes]]:
+    """Files in the place of a figure's."""
+    return [(f"{stem}.png", b"\x89PNG"), (f"{stem}.svg", b"<svg/>")]
+
+
+@pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("name", COMPARISONS)
 def test_a_study_writes_its_files_and_says_what_it_found(name: str, tmp_path: Path) -> None:
     result = CliRunner().invoke(cli, ["run", name, "-o", str(tmp_path)])
@@ -116,7 +137,7 @@ def test_a_survey_writes_its_table_and_says_what_it_found(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Figures are made and not rendered: that is tested with the kinds of plots, and with studies of one comparison.
-    monkeypatch.setattr("experiments.picture.rendered", lambda figure, stem: [(f"{stem}.png", b"\x89PNG")])
+    monkeypatch.setattr("experiments.picture.rendered", not_rendered)
     for what, few in FEW.get(name, {}).items():
         monkeypatch.setattr(what if "." in what else f"experiments.studies.{name}.{what}", few)
     result = CliRunner().invoke(cli, ["run", name, "-o", str(tmp_path)])
