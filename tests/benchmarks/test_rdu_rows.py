@@ -10,6 +10,7 @@ import pytest
 from tests.validation.test_rdu_families import errors_of
 
 
+@pytest.mark.long
 @pytest.mark.timeout(600)
 def test_decode_at_batch_one_is_within_five_percent_of_every_row() -> None:
     errors = errors_of("rdu_decode")
@@ -17,6 +18,7 @@ def test_decode_at_batch_one_is_within_five_percent_of_every_row() -> None:
     assert {name: round(error, 1) for name, error in errors.items() if abs(error) > 5} == {}
 
 
+@pytest.mark.long
 @pytest.mark.timeout(600)
 def test_ways_to_call_are_inside_the_published_ranges_but_for_one() -> None:
     outside = {name for name, error in errors_of("rdu_modes").items() if error}

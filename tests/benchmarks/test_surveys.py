@@ -14,6 +14,7 @@ from experiments.cli import cli
 from experiments.study import study_names
 
 
+@pytest.mark.long
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("name", study_names())
 def test_a_study_runs_over_all_its_cases(name: str, tmp_path: Path) -> None:

@@ -51,8 +51,10 @@ def sweep(folder: Path, text: str, *arguments: object) -> subprocess.CompletedPr
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize(
     ("text", "arguments", "limit_s"),
-    [(HUNDRED, (), 2.0), (TEN_THOUSAND, ("-j", 2), 60.0)],
-    ids=["hundred", "ten_thousand"],
+    [
+        pytest.param(HUNDRED, (), 2.0, id="hundred"),
+        pytest.param(TEN_THOUSAND, ("-j", 2), 60.0, id="ten_thousand", marks=pytest.mark.long),
+    ],
 )
 def test_points_are_cheap(text: str, arguments: tuple[object, ...], limit_s: float, tmp_path: Path) -> None:
     begin = time.perf_counter()
