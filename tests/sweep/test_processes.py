@@ -16,19 +16,31 @@ from experiments.sweep.store import opened
 from tests.sweep.sweeps import run_in, written
 
 ROOT = Path(__file__).parents[2]
-# Each takes some tens of milliseconds, so that a driver can be ended in the middle.
 GEMMS = """
 fixed: {workload: gemm, machine: h100_sxm}
 grid:
   n: [1024, 2048, 3072, 4096]
   m: {range: [128, 1024, 128]}
 """
+# A driver that rests after every handful of rows: it can be ended in the middle, however fast the points are.
+RESTING = """
+import time
+from experiments.__main__ import main
+from experiments.sweep.store import Store
+
+def add_and_rest(store, rows, add=Store.add):
+    add(store, rows)
+    time.sleep(2)
+
+Store.add = add_and_rest
+main()
+"""
 
 
 def driver(*arguments: object, seed: int) -> subprocess.Popen[str]:
     """`patternloom sweep` as the head of a group of processes of its own."""
     return subprocess.Popen(
-        [sys.executable, "-m", "experiments", "sweep", *map(str, arguments)],
+        [sys.executable, "-c", RESTING, "sweep", *map(str, arguments)],
         env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": str(seed)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
