@@ -60,11 +60,11 @@ def energy_record(energy: Energy | None) -> dict[str, object] | None:
 
 
 def energy_columns(energy: Energy | None) -> dict[str, object]:
-    """The same as columns: the whole with its ends, and the typical joules of the parts; '' where nothing is known."""
+    """The same as columns: the whole with its ends, and typical joules of the parts; None where nothing is known."""
     parts = {part.name: part.typical_j for part in energy.parts} if energy else {}
-    whole = (energy.typical_j, energy.low_j, energy.high_j) if energy else ("", "", "")
+    whole = (energy.typical_j, energy.low_j, energy.high_j) if energy else (None,) * 3
     named = dict(zip(("energy_j", "energy_low_j", "energy_high_j"), whole, strict=True))
-    return {**named, **{f"energy_{part}_j": parts.get(part, 0.0 if energy else "") for part in ENERGY_PARTS}}
+    return {**named, **{f"energy_{part}_j": parts.get(part, 0.0 if energy else None) for part in ENERGY_PARTS}}
 
 
 def room_record(room: Room) -> dict[str, object]:

@@ -7,38 +7,27 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
+from experiments.column_units import unit_of
 from patterns.errors import UserError
 
 if TYPE_CHECKING:
     import pandas
     import xarray
 
-# Ends of the names of columns, and the unit that each says.
-_UNITS: Mapping[str, str] = {
-    "_us": "us",
-    "_ns": "ns",
-    "_ps": "ps",
-    "_s": "s",
-    "_bytes": "B",
-    "_j": "J",
-    "_percent": "%",
-    "_flops": "FLOP",
-    "_cycles": "cycles",
-    "_hz": "Hz",
-}
-
 Records = Sequence[Mapping[str, Any]]
 
 
 def to_dataframe(records: Records, keys: Sequence[str] = ()) -> pandas.DataFrame:
     """A row a record; columns of whole numbers stay whole where some rows have none. keys: columns that become the
-    index. `attrs["units"]` has the unit of each column that says one. Raises UserError without the extra `analysis`.
+    index. `attrs["units"]` has the unit of each column of numbers that says one. Raises UserError without the extra
+    `analysis`.
     """
     pandas_module = needed("pandas", "analysis")
     frame = pandas_module.DataFrame.from_records([dict(record) for record in records])
     whole = [name for name in frame.columns if _is_whole([record.get(name) for record in records])]
     frame = frame.astype(dict.fromkeys(whole, "Int64"))
-    frame.attrs["units"] = {name: unit for name in frame.columns if (unit := unit_of(name))}
+    texts = {name for record in records for name, value in record.items() if isinstance(value, str)}
+    frame.attrs["units"] = {name: unit for name in frame.columns if name not in texts and (unit := unit_of(name))}
     return cast("pandas.DataFrame", frame.set_index(list(keys)) if keys else frame)
 
 
@@ -85,11 +74,6 @@ def _alike(values: list[Any]) -> list[Any]:
         return values
     kind = float if kinds <= {int, float} else str
     return [None if value is None else kind(value) for value in values]
-
-
-def unit_of(name: str) -> str:
-    """The unit that the end of a column's name says, '' if it says none."""
-    return next((unit for ending, unit in _UNITS.items() if name.endswith(ending)), "")
 
 
 def needed(module: str, extra: str) -> Any:

@@ -12,7 +12,7 @@ from typing import get_args
 import pytest
 
 from experiments.compare import Outcome
-from experiments.export import reports_csv, reports_json
+from experiments.export import report_row, reports_csv, reports_json
 from experiments.point import Point, point_record, run_point
 from experiments.text.energy import energy_parts, joules_text, range_text
 from experiments.text.table import Table
@@ -155,6 +155,7 @@ def test_a_machine_without_energies_has_no_energy() -> None:
     assert outcome.report.energy is None
     assert point_record(Point("softmax", "lecture_sm"), outcome)["energy_j"] is None
     assert json.loads(reports_json([outcome]))["reports"][0]["energy"] is None
+    assert {value for name, value in report_row(outcome).items() if name.startswith("energy_")} == {None}
     assert reports_csv([outcome]).splitlines()[1].count(",,,,,") >= 1
 
 

@@ -6,34 +6,13 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from math import isfinite
 from typing import Any
 
+from experiments.column_units import PER, SYMBOLS
 from patterns.errors import UnknownName, UserError
 
 Record = Mapping[str, Any]
 
-# The last word of a column's name, if it is a unit, and how that is written.
-UNITS = {
-    **{unit: unit for unit in ("s", "ms", "us", "ns", "ps", "cycles", "bytes", "flops", "tokens", "ops")},
-    "kib": "KiB",
-    "mib": "MiB",
-    "gib": "GiB",
-    "kb": "kB",
-    "mb": "MB",
-    "gb": "GB",
-    "tb": "TB",
-    "j": "J",
-    "mj": "mJ",
-    "uj": "uJ",
-    "nj": "nJ",
-    "pj": "pJ",
-    "w": "W",
-    "hz": "Hz",
-    "mhz": "MHz",
-    "ghz": "GHz",
-    "gflops": "GFLOP",
-    "tflops": "TFLOP",
-    "percent": "%",
-    "ratio": "ratio",
-}
+# Labels have these in words.
+UNITS = {**SYMBOLS, "bytes": "bytes", "flops": "flops", "ratio": "ratio"}
 LONGEST_NAME = 48
 
 
@@ -88,7 +67,7 @@ def of_value(records: Sequence[Record], column: str, value: object) -> list[Reco
 
 def axis_label(column: str) -> str:
     """A column's name for people, its unit last: 'time, us', 'tokens/s', 'off-chip, bytes'."""
-    before, per, after = column.rpartition("_per_")
+    before, per, after = column.rpartition(PER)
     words = (before if per else column).split("_")
     unit = UNITS.get(words[-1], words[-1] if per else "")
     quantity = " ".join(words[:-1] if unit else words).replace("off chip", "off-chip")

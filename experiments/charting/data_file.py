@@ -12,18 +12,19 @@ from typing import Any
 from experiments.charting.columns import shown
 from patterns.errors import UnknownName, UserError
 
-SQLITE = b"SQLite format 3\x00"
 Record = dict[str, Any]
 
 
 def read_records(path: Path, where: Sequence[tuple[str, str]] = ()) -> tuple[Record, ...]:
     """The rows of a file that have the values of `where`. Raises UserError, and UnknownName for a column."""
+    from experiments.sweep.store import MAGIC
+
     try:
         if path.is_dir():
             raise UserError(f"cannot read {path}: it is a folder; give a .csv, a .json or the store of a sweep")
         with path.open("rb") as file:
-            begin = file.read(len(SQLITE))
-        records = _stored(path) if begin == SQLITE else _written(path, path.read_bytes())
+            begin = file.read(len(MAGIC))
+        records = _stored(path) if begin == MAGIC else _written(path, path.read_bytes())
     except OSError as error:
         raise UserError(f"cannot read {path}: {(error.strerror or str(error)).lower()}") from error
     if not records:

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from experiments.column_units import unit_of
 from experiments.documented.said import Said
 from experiments.export import LEVELS as REPORT_LEVELS
-from experiments.frames import unit_of
 from experiments.text.parts import OVERLAP_LEGEND, WATERFALL_LEGEND
 from patterns.report import OVERLAP_PARTS, WATERFALL_PARTS
 from patterns.spent import ENERGY_PARTS

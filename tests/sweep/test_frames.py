@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from experiments.column_units import unit_of
 from experiments.frames import to_dataframe, to_parquet, to_xarray
 from experiments.survey import Record
 from experiments.sweep.export import records_of
@@ -46,6 +47,26 @@ def test_a_frame_and_its_arrays(records: tuple[Record, ...]) -> None:
     assert arrays.time_us.attrs["units"] == "us"
     with pytest.raises(UserError, match="several rows have the same rows: "):
         to_xarray(records, ("rows",))
+
+
+@pytest.mark.parametrize(
+    ("column", "unit"),
+    [
+        ("time_us", "us"),
+        ("gpu.hbm_bytes_per_s", "B/s"),
+        ("matrix_flops_per_cycle", "FLOP/cycle"),
+        ("time_per_call_us", "us"),
+        ("calls_per_layer", ""),
+        ("speed_ratio", ""),
+        ("tokens", ""),
+    ],
+)
+def test_the_unit_of_a_column_is_in_its_name(column: str, unit: str) -> None:
+    assert unit_of(column) == unit
+
+
+def test_texts_have_no_unit() -> None:
+    assert to_dataframe([{"gpu.hbm_bytes_per_s": "2 TB/s", "time_us": 1.5}]).attrs["units"] == {"time_us": "us"}
 
 
 def test_parquet_has_the_rows(records: tuple[Record, ...]) -> None:
