@@ -21,7 +21,7 @@ APPLICATION = 0x50_4C_53_57  # "PLSW", in the head of every store
 VERSION = 1
 BUSY_S = 5.0
 IN_MEMORY = ":memory:"
-_MAGIC = b"SQLite format 3\x00"
+MAGIC = b"SQLite format 3\x00"
 _SCHEMA = f"""
 CREATE TABLE results (
     key TEXT PRIMARY KEY, status TEXT NOT NULL, mode TEXT NOT NULL, bound TEXT NOT NULL,
@@ -156,7 +156,7 @@ def _checked(path: Path, write: bool) -> IO[bytes] | None:
     elif not path.is_file():
         raise UserError(f"there is no store {path}")
     try:
-        if path.exists() and (head := _head(path)) and head != _MAGIC:
+        if path.exists() and (head := _head(path)) and head != MAGIC:
             raise UserError(f"{path} is no store of results: no SQLite file. It is left as it is; name another file")
         return _locked(path) if write else None
     except OSError as error:
@@ -165,7 +165,7 @@ def _checked(path: Path, write: bool) -> IO[bytes] | None:
 
 def _head(path: Path) -> bytes:
     with path.open("rb") as file:
-        return file.read(len(_MAGIC))
+        return file.read(len(MAGIC))
 
 
 def _locked(path: Path) -> IO[bytes]:
@@ -185,7 +185,7 @@ def _locked(path: Path) -> IO[bytes]:
 
 def _connected(path: str | None, write: bool) -> sqlite3.Connection:
     """A checked connection. Raises sqlite3.Error, UserError."""
-    where = IN_MEMORY if path is None else f"file:{Path(path).resolve().as_posix()}?mode={'rwc' if write else 'ro'}"
+    where = IN_MEMORY if path is None else f"{Path(path).resolve().as_uri()}?mode={'rwc' if write else 'ro'}"
     connection = sqlite3.connect(where, timeout=BUSY_S, uri=path is not None)
     try:
         _need_ours(path or IN_MEMORY, connection)

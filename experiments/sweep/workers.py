@@ -60,6 +60,8 @@ def _as_needed(chunks: Chunks, extras: tuple[str, ...], pace: Pace, points: int)
         left = (points - pace.points) * pace.seconds / max(1, pace.points)
         if perf_counter() - begun > ALONE_S and left > WORTH_S:
             break
+    else:
+        return
     yield from on_cores(cores(), chunks, extras)
 
 

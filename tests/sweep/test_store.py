@@ -243,6 +243,15 @@ def test_numbers_come_back_as_they_were(tmp_path: Path) -> None:
     assert found[1] == ({"a": 1}, None)
 
 
+def test_a_store_is_the_file_that_is_named(tmp_path: Path) -> None:
+    place = tmp_path / "100% a?b#c.db"
+    with opened(str(place)) as store:
+        store.add([("a key", Row("failed"))])
+    assert [path.name for path in tmp_path.iterdir()] == [place.name]
+    with opened(str(place), write=False) as store:
+        assert store.statuses() == {"a key": "failed"}
+
+
 def test_reading_makes_no_store(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="there is no store"), opened(str(tmp_path / "s.db"), write=False):
         pass
