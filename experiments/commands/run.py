@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -36,6 +35,7 @@ def command(study: str, output: Path, jobs: int | None, again: bool) -> int:
     status 2: a mistake, such as a folder that cannot be written; nothing was run
     status 3: some studies failed; their names are told last
     """
+    from experiments.processors import processors
     from experiments.study import study_named, study_names
     from experiments.study_folder import check_folder
 
@@ -44,7 +44,7 @@ def command(study: str, output: Path, jobs: int | None, again: bool) -> int:
         study_named(name)
         check_folder(output / name)
     if study == "all":
-        return run_all(names, output, jobs or os.cpu_count() or 1, again)
+        return run_all(names, output, jobs or processors(), again)
     run_one(study, output)
     return 0
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, cast
 
+from experiments.processors import processors
 from experiments.sweep.chunks import Done, run_chunk
 from experiments.sweep.identity import Task
 from experiments.sweep.watch import watch
@@ -62,12 +63,7 @@ def _as_needed(chunks: Chunks, extras: tuple[str, ...], pace: Pace, points: int)
             break
     else:
         return
-    yield from on_cores(cores(), chunks, extras)
-
-
-def cores() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    yield from on_cores(processors(), chunks, extras)
 
 
 def on_cores(jobs: int, chunks: Chunks, extras: tuple[str, ...]) -> Iterator[Done]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import signal
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache
 from typing import Any
 
+from experiments.processors import processors
 from experiments.sides import Family, load_machine
 from experiments.validation.overrides import Overrides
 from experiments.validation.row import Compared, Outcome, Refused, Row
@@ -36,11 +36,6 @@ def outcomes(rows: Sequence[Row], overrides: Overrides, jobs: int = 0) -> Iterat
         yield from pool.map(_outcome, asked, chunksize=ROWS_AT_ONCE)
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
-
-
-def processors() -> int:
-    """Processors that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _left_to_the_parent() -> None:
