@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from functools import lru_cache
 from hashlib import sha256
@@ -34,6 +35,8 @@ WRITTEN = (
 # What the files of a study follow from, beside the models: everything in experiments/ but other studies and commands.
 _APART = ("studies", "commands")
 _SUFFIXES = (".py", ".yaml", ".json", ".mplstyle", ".html", ".css", ".js")
+# A study that another file takes something from counts with that file.
+_TAKEN = re.compile(rb"experiments\.studies\.(\w+) import")
 
 
 def check_folder(folder: Path) -> None:
@@ -84,9 +87,7 @@ def _digest(path: Path) -> str | None:
 
 def study_version(name: str) -> str:
     """A digest of the models, of the study's own file, and of what runs and draws it."""
-    own = files("experiments.studies").joinpath(f"{name}.py")
-    source = own.read_bytes() if own.is_file() else b""
-    return sha256(f"{_shared_version()}\0".encode() + source).hexdigest()
+    return sha256(f"{_shared_version()}\0".encode() + _with_taken(_source(name))).hexdigest()
 
 
 @lru_cache
@@ -95,8 +96,18 @@ def _shared_version() -> str:
 
     digest = sha256(model_version().encode())
     for place, content in _contents(files("experiments"), ""):
-        digest.update(f"{place}\0".encode() + sha256(content).digest())
+        digest.update(f"{place}\0".encode() + sha256(_with_taken(content)).digest())
     return digest.hexdigest()
+
+
+def _with_taken(content: bytes) -> bytes:
+    """A file, and the studies that it takes something from."""
+    return b"\0".join((content, *(_source(name.decode()) for name in _TAKEN.findall(content))))
+
+
+def _source(study: str) -> bytes:
+    own = files("experiments.studies").joinpath(f"{study}.py")
+    return own.read_bytes() if own.is_file() else b""
 
 
 def _contents(folder: Traversable, above: str) -> Iterator[tuple[str, bytes]]:

@@ -93,6 +93,16 @@ def test_a_folder_is_made_again_unless_it_is_whole_and_the_same(
     assert study_folder.made_before(folder, "calls_per_token") is None
 
 
+def test_a_study_that_another_file_takes_from_counts_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken, source = b"from experiments.studies.schedule_ranking import STUDY", b"as it was"
+    monkeypatch.setattr(study_folder, "_source", lambda study: source if study == "schedule_ranking" else taken)
+    monkeypatch.setattr(study_folder, "_shared_version", lambda: "the same")
+    before = study_folder.study_version("what_takes_it")
+    source = b"changed"
+    assert study_folder.study_version("what_takes_it") != before
+    assert study_folder._with_taken(b"import experiments") == b"import experiments"
+
+
 def test_other_files_of_a_folder_stay_and_those_of_the_same_name_are_replaced(tmp_path: Path, ran: list[str]) -> None:
     folder = tmp_path / "workloads"
     folder.mkdir()
