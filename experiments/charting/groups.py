@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from experiments.charting.columns import shown
+from experiments.charting.palette import AMBER, ASH, BLUE, BROWN, CYAN, PURPLE, RED
 from experiments.charting.sheet import beside
 from patterns.kind import Trait, has
 from patterns.plural import number_of
@@ -23,13 +24,13 @@ GAP_INCHES = 0.012
 CHARACTERS_AN_INCH = 14
 # What a call is coloured by: the first of these traits that one of its patterns has.
 STYLES: Mapping[Trait, tuple[str, str, str]] = {
-    "contracts": ("matrix products", "#bd1f01", "////"),
-    "communicates": ("network", "#92dadd", "xxxx"),
-    "reduces": ("reductions", "#832db6", "----"),
-    "carries": ("recurrences", "#a96b59", "||||"),
-    "elementwise": ("elementwise", "#ffa90e", "\\\\\\\\"),
-    "indexes": ("lookups and updates", "#3f90da", "...."),
-    "moves": ("moves only", "#94a4a2", ""),
+    "contracts": ("matrix products", RED, "////"),
+    "communicates": ("network", CYAN, "xxxx"),
+    "reduces": ("reductions", PURPLE, "----"),
+    "carries": ("recurrences", BROWN, "||||"),
+    "elementwise": ("elementwise", AMBER, "\\\\\\\\"),
+    "indexes": ("lookups and updates", BLUE, "...."),
+    "moves": ("moves only", ASH, ""),
 }
 
 

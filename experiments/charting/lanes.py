@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from experiments.charting.blocks import Block, sub_lanes
 from experiments.charting.columns import shown
-from experiments.charting.palette import text_on
+from experiments.charting.palette import AMBER, ASH, BLUE, BROWN, CYAN, GREY, ORANGE, PURPLE, RED, SAND, text_on
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -15,20 +15,20 @@ if TYPE_CHECKING:
 
 # Colour and hatch of a unit class, the same in all pictures.
 CLASS_STYLES: Mapping[str, tuple[str, str]] = {
-    "matrix": ("#bd1f01", "////"),
-    "vector": ("#ffa90e", "\\\\\\\\"),
-    "special": ("#e76300", "...."),
-    "memory": ("#3f90da", ""),
-    "network": ("#92dadd", "xxxx"),
-    "issue": ("#832db6", "----"),
-    "sync": ("#b9ac70", "||||"),
-    "launch": ("#717581", "++++"),
+    "matrix": (RED, "////"),
+    "vector": (AMBER, "\\\\\\\\"),
+    "special": (ORANGE, "...."),
+    "memory": (BLUE, ""),
+    "network": (CYAN, "xxxx"),
+    "issue": (PURPLE, "----"),
+    "sync": (SAND, "||||"),
+    "launch": (GREY, "++++"),
 }
 # Of a part of the overlap account. What runs alone has its class's colour.
 PART_STYLES: Mapping[str, tuple[str, str]] = {
-    "overlapped": ("#94a4a2", ""),
+    "overlapped": (ASH, ""),
     **{f"exposed_{name}": CLASS_STYLES[name] for name in ("matrix", "vector", "memory", "network")},
-    "in_flight": ("#a96b59", "...."),
+    "in_flight": (BROWN, "...."),
     "issue": CLASS_STYLES["issue"],
     "synchronisation": CLASS_STYLES["sync"],
     "launch": CLASS_STYLES["launch"],

@@ -6,18 +6,17 @@ from dataclasses import dataclass
 from typing import Literal
 
 # petroff10, which was made for readers who see colours in different ways.
-COLORS = (
-    "#3f90da",
-    "#ffa90e",
-    "#bd1f01",
-    "#832db6",
-    "#717581",
-    "#a96b59",
-    "#e76300",
-    "#92dadd",
-    "#b9ac70",
-    "#94a4a2",
-)
+BLUE = "#3f90da"
+AMBER = "#ffa90e"
+RED = "#bd1f01"
+PURPLE = "#832db6"
+GREY = "#717581"
+BROWN = "#a96b59"
+ORANGE = "#e76300"
+CYAN = "#92dadd"
+SAND = "#b9ac70"
+ASH = "#94a4a2"
+COLORS = (BLUE, AMBER, RED, PURPLE, GREY, BROWN, ORANGE, CYAN, SAND, ASH)
 HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\", "----", "||||", "++++", "oooo", "**")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p")
 # A line, or an offset and the lengths of ink and gaps.

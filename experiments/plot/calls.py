@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from experiments.charting.columns import Record, shown
 from experiments.charting.pair import pair, run_name, run_title
+from experiments.charting.palette import AMBER, ASH, BLUE, BROWN, CYAN, ORANGE, PURPLE, RED
 from experiments.charting.scales import make_linear
 from experiments.charting.sheet import ONE_COLUMN, beside, both_widths, legend_below, name_panel, sheet
 from experiments.picture import Picture
@@ -26,14 +27,14 @@ ROW_INCHES = 0.19
 OTHERS = "others"
 # Colour and hatch of what takes longest of a call's work at the datasheet's rates.
 STYLES = {
-    "matrix_flops": ("#bd1f01", "////"),
-    "vector_ops": ("#ffa90e", "\\\\\\\\"),
-    "special_ops": ("#e76300", "...."),
-    "hbm_bytes": ("#3f90da", ""),
-    "l2_bytes": ("#832db6", "----"),
-    "ddr_bytes": ("#a96b59", "||||"),
-    "network_bytes": ("#92dadd", "xxxx"),
-    "": ("#94a4a2", ""),
+    "matrix_flops": (RED, "////"),
+    "vector_ops": (AMBER, "\\\\\\\\"),
+    "special_ops": (ORANGE, "...."),
+    "hbm_bytes": (BLUE, ""),
+    "l2_bytes": (PURPLE, "----"),
+    "ddr_bytes": (BROWN, "||||"),
+    "network_bytes": (CYAN, "xxxx"),
+    "": (ASH, ""),
 }
 
 

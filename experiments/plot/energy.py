@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from experiments.charting.palette import text_on
+from experiments.charting.palette import AMBER, BLUE, BROWN, CYAN, GREY, ORANGE, PURPLE, RED, SAND, text_on
 from experiments.charting.sheet import TWO_COLUMNS, beside, both_widths, legend_below, sheet
 from experiments.picture import Picture
 from experiments.text.comparison import run_word, title
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 OF = "comparison"
 # Colours of the classes of units where a part is of one; hatches keep neighbours apart without colours.
 STYLES: Mapping[str, tuple[str, str, str]] = {
-    "matrix": ("matrix", "#bd1f01", ""),
-    "vector": ("vector", "#ffa90e", "\\\\\\\\"),
-    "special": ("special functions", "#e76300", "...."),
-    "issue": ("instructions issued", "#832db6", "----"),
-    "smem": ("shared memory", "#b9ac70", "xxxx"),
-    "onchip": ("PMUs", "#b9ac70", "++++"),
-    "l2": ("L2", "#92dadd", "////"),
-    "hbm": ("HBM", "#3f90da", ""),
-    "ddr": ("DDR", "#a96b59", "oooo"),
-    "network": ("network", "#717581", "||||"),
+    "matrix": ("matrix", RED, ""),
+    "vector": ("vector", AMBER, "\\\\\\\\"),
+    "special": ("special functions", ORANGE, "...."),
+    "issue": ("instructions issued", PURPLE, "----"),
+    "smem": ("shared memory", SAND, "xxxx"),
+    "onchip": ("PMUs", SAND, "++++"),
+    "l2": ("L2", CYAN, "////"),
+    "hbm": ("HBM", BLUE, ""),
+    "ddr": ("DDR", BROWN, "oooo"),
+    "network": ("network", GREY, "||||"),
     "static": ("static: power at rest", "#dddddd", ""),
 }
 BAR_INCHES = 0.27

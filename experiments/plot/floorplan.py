@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from experiments.charting.palette import AMBER, ASH, BLUE, BROWN, CYAN, GREY, ORANGE, PURPLE, RED, SAND
 from experiments.charting.sheet import ONE_COLUMN, TWO_COLUMNS
 from experiments.floorplan import Floorplan, Unit, records
 from experiments.picture import Picture
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
 
 OF = "floorplan"
 # petroff10 without its greys, which stand for the stages without a colour.
-COLORS = ("#3f90da", "#ffa90e", "#bd1f01", "#832db6", "#a96b59", "#e76300", "#b9ac70", "#92dadd")
-OTHERS, FREE, INK = "#94a4a2", "#ececec", "#222222"
+COLORS = (BLUE, AMBER, RED, PURPLE, BROWN, ORANGE, SAND, CYAN)
+OTHERS, FREE, INK = ASH, "#ececec", "#222222"
 HALF = 0.44
 # Of a buffer's colour, how much is white.
 TINT = 0.55
@@ -126,10 +127,10 @@ def prepare(axes: Axes, floorplan: Floorplan, heading: str) -> None:
             cell = fabric.cell(top, left)
             x, y = at(floorplan, cell)
             box = (x - 0.75, y - 0.75), fabric.tile_columns + 0.5, fabric.tile_rows + 0.5
-            axes.add_patch(Rectangle(*box, fill=False, edgecolor="#717581", linewidth=0.6))
+            axes.add_patch(Rectangle(*box, fill=False, edgecolor=GREY, linewidth=0.6))
             name = f"tile {fabric.tile_of(cell)}"
             halo = {"facecolor": "white", "edgecolor": "none", "pad": 0.0}
-            axes.text(x - 0.7, y - 1.0, name, fontsize=5.5, color="#717581", va="bottom", bbox=halo)
+            axes.text(x - 0.7, y - 1.0, name, fontsize=5.5, color=GREY, va="bottom", bbox=halo)
 
 
 def draw_units(axes: Axes, floorplan: Floorplan, colors: Mapping[str, str]) -> None:

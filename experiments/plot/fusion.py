@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from experiments.charting.groups import STYLES, Groups, draw_groups, group_title, groups_of
 from experiments.charting.pair import run_name
+from experiments.charting.palette import AMBER, BLUE
 from experiments.charting.scales import log_ticks, make_linear, name_log_ticks
 from experiments.charting.sheet import ONE_COLUMN, beside, both_widths, legend_below, name_panel, sheet
 from experiments.picture import Picture
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 OF = "comparison"
 OFF_CHIP = ("hbm", "ddr")
-COLORS = {"gpu": "#3f90da", "rdu": "#ffa90e"}
+COLORS = {"gpu": BLUE, "rdu": AMBER}
 HATCHES = {"gpu": "", "rdu": "////"}
 MACHINE_GAP = 0.7
 LOG_RANGE = 10

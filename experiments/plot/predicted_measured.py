@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import ceil, floor, log10
 from typing import TYPE_CHECKING, Any
 
+from experiments.charting.palette import AMBER, BLUE, CYAN, GREY, PURPLE, RED
 from experiments.charting.sheet import ONE_COLUMN, TWO_COLUMNS, both_widths, legend_below, sheet, wrapped
 from experiments.picture import Picture
 from experiments.validation.accuracy import targets
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 OF = "validation"
 # Colours and markers both tell the machines apart.
-STYLES = (("#3f90da", "o"), ("#bd1f01", "s"), ("#ffa90e", "^"), ("#832db6", "D"), ("#717581", "v"), ("#92dadd", "P"))
+STYLES = ((BLUE, "o"), (RED, "s"), (AMBER, "^"), (PURPLE, "D"), (GREY, "v"), (CYAN, "P"))
 PANELS_A_ROW = {TWO_COLUMNS: 3, ONE_COLUMN: 2}
 TITLE_LETTERS_AN_INCH, TICKS_AN_INCH = 10, 2.5
 BAND = 1.2

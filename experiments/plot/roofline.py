@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from experiments.charting.columns import Record, shown
 from experiments.charting.pair import pair, run_name
-from experiments.charting.palette import dark
+from experiments.charting.palette import BLUE, RED, dark
 from experiments.charting.scales import log_ticks, name_log_ticks
 from experiments.charting.sheet import ONE_COLUMN, both_widths, legend_below, sheet
 from experiments.picture import Picture
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 OF = "comparison"
 OPERATIONS = ("matrix_flops", "vector_ops", "special_ops")
-COLORS = ("#3f90da", "#bd1f01")
+COLORS = (BLUE, RED)
 # Markers by what a call has most of, in time at the datasheet's rates.
 MARKERS = {
     "matrix_flops": "s",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from experiments.charting.columns import Record, shown
 from experiments.charting.examples import examples
 from experiments.charting.pair import run_name
+from experiments.charting.palette import AMBER, ASH, BLUE, PURPLE, RED, SAND
 from experiments.charting.sheet import ONE_COLUMN, both_widths, legend_below, name_panel, sheet
 from experiments.picture import Picture
 from experiments.text.comparison import title
@@ -29,12 +30,12 @@ WORKS, ENDED = "works", "ended"
 # What the first word of a stall means, and how it is drawn.
 CAUSES: Mapping[str, tuple[str, str, str]] = {
     WORKS: ("computes or issues", "#333333", ""),
-    "on": ("moves bytes itself", "#94a4a2", ""),
-    "wait": ("waits for data", "#3f90da", "////"),
-    "acquire": ("waits for a free slot", "#ffa90e", "\\\\\\\\"),
-    "unit": ("waits for its unit", "#bd1f01", "xxxx"),
-    "finish": ("waits for what it started", "#832db6", "...."),
-    "await": ("waits for its turn", "#b9ac70", "||||"),
+    "on": ("moves bytes itself", ASH, ""),
+    "wait": ("waits for data", BLUE, "////"),
+    "acquire": ("waits for a free slot", AMBER, "\\\\\\\\"),
+    "unit": ("waits for its unit", RED, "xxxx"),
+    "finish": ("waits for what it started", PURPLE, "...."),
+    "await": ("waits for its turn", SAND, "||||"),
     ENDED: ("has ended", "#eeeeee", ""),
 }
 

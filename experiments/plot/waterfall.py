@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from experiments.charting.columns import Record
 from experiments.charting.pair import pair, run_title
+from experiments.charting.palette import AMBER, ASH, BLUE, CYAN, GREY, PURPLE, SAND
 from experiments.charting.scales import make_linear
 from experiments.charting.sheet import ONE_COLUMN, beside, both_widths, sheet, wrapped
 from experiments.picture import Picture
@@ -28,16 +29,16 @@ ROW_INCHES = 0.19
 # Colour and hatch of a step: what the graph needs, what the calls do beyond it, waits inside calls, and between them.
 STYLES: Mapping[str, tuple[str, str]] = {
     "speed_of_light": ("#333333", ""),
-    "extra_work": ("#3f90da", ""),
-    "separate_calls": ("#3f90da", "////"),
-    "below_peak": ("#92dadd", "...."),
-    "imbalance": ("#92dadd", "xxxx"),
-    "issue": ("#832db6", "----"),
-    "synchronisation": ("#b9ac70", "||||"),
-    "launch": ("#717581", "++++"),
-    PREDICTED: ("#94a4a2", ""),
+    "extra_work": (BLUE, ""),
+    "separate_calls": (BLUE, "////"),
+    "below_peak": (CYAN, "...."),
+    "imbalance": (CYAN, "xxxx"),
+    "issue": (PURPLE, "----"),
+    "synchronisation": (SAND, "||||"),
+    "launch": (GREY, "++++"),
+    PREDICTED: (ASH, ""),
 }
-INSIDE_CALLS = ("#ffa90e", "\\\\\\\\")
+INSIDE_CALLS = (AMBER, "\\\\\\\\")
 
 
 def draw(comparison: Comparison) -> Picture:
