@@ -1,4 +1,4 @@
-"""Unions of half-open intervals, in whole ns. A union is sorted, and its intervals neither touch nor overlap."""
+"""Unions of half-open intervals of whole numbers. A union is sorted, and its intervals neither touch nor overlap."""
 
 from __future__ import annotations
 

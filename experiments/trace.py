@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from experiments.charting.pair import run_name
 from patterns.pipeline.trace import trace_text
+from patterns.plural import number_of
 
 if TYPE_CHECKING:
     from experiments.compare import Outcome
@@ -19,6 +21,4 @@ def trace_json(outcomes: Sequence[Outcome]) -> str:
 
 def process_name(report: Report) -> str:
     """The machine, the mode, and how many calls it makes. One member is shown: all do the same."""
-    members = f"{report.members} x " if report.members > 1 else ""
-    calls = "1 call" if report.calls == 1 else f"{report.calls:,} calls"
-    return f"{members}{report.machine} {report.mode} ({calls})"
+    return f"{run_name(report)} ({number_of(report.calls, 'call')})"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from experiments.charting.blocks import MOST_UNROLLED, Block, blocks_of
+from experiments.intervals import union
 from patterns.pipeline.calls import GAP, HOST, LINK, PROLOGUE
 from patterns.pipeline.lanes import Launched, launches, spans_in_all
 from patterns.pipeline.overlap import stretches
@@ -152,16 +153,3 @@ def _inside(launched: Launched, part: Part) -> Iterator[Block]:
         yield from (block(lane, lane, start, end) for start, end in union(own))
     for start, end, name in stretches(program, spans, first, last):
         yield block(TOGETHER, name, start, end)
-
-
-def union(intervals: Iterable[tuple[int, int]]) -> Sequence[tuple[int, int]]:
-    """The stretches that intervals, in order of start, cover together."""
-    found: list[tuple[int, int]] = []
-    for start, end in intervals:
-        if start >= end:
-            continue
-        if found and start <= found[-1][1]:
-            found[-1] = found[-1][0], max(found[-1][1], end)
-        else:
-            found.append((start, end))
-    return found

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
+from experiments.intervals import Interval, clipped, common, gaps, length, union
 from experiments.profile.attribution import Started
 from experiments.profile.classes import class_of, sorts
-from experiments.profile.intervals import Interval, clipped, common, gaps, length, union
 
 # Bands of gaps: up to 2 us is what passes between two kernels of a queue, beyond 10 us somebody waited.
 BANDS_NS = (("under 2 us", 0, 2_000), ("2 to 10 us", 2_000, 10_000), ("over 10 us", 10_000, None))

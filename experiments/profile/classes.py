@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
@@ -60,13 +61,13 @@ def patterns() -> tuple[Pattern, ...]:
 
 
 @cache
-def sorts() -> dict[str, Sort]:
+def sorts() -> Mapping[str, Sort]:
     """Every class, in order, and what it keeps busy."""
     return {one.name: one.sort for one in _table().classes}
 
 
 @cache
-def drawn_as() -> dict[str, str]:
+def drawn_as() -> Mapping[str, str]:
     """Every class, and the unit class in whose colour it is drawn."""
     return {one.name: one.drawn for one in _table().classes}
 

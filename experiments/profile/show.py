@@ -22,6 +22,7 @@ from experiments.profile.told import (
 from experiments.text.page import Part
 from experiments.text.quantity import digits
 from experiments.text.table import Column, Table
+from patterns.plural import number_of
 
 # Columns and their order are those of Nsight Systems.
 NSIGHT = ("Time\n(%)", "Total\n(us)", "Instances", "Avg\n(us)", "Med\n(us)", "Min\n(us)", "Max\n(us)", "StdDev\n(us)")
@@ -54,7 +55,6 @@ def device_name(device: DeviceProfile) -> str:
 
 def device_text(device: DeviceProfile) -> str:
     """The figures of one device, a line each."""
-    streams = device.account.streams
     lines = [
         counts_text(device),
         *apart_text(device),
@@ -63,7 +63,7 @@ def device_text(device: DeviceProfile) -> str:
         gaps_text(device),
         pace_text(device),
     ]
-    title = f"{device_name(device)}, {streams} stream{'s' if streams != 1 else ''}"
+    title = f"{device_name(device)}, {number_of(device.account.streams, 'stream')}"
     return "\n".join((title, *(f"  {line}" for line in lines)))
 
 

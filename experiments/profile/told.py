@@ -142,8 +142,8 @@ def launches_text(profile: Profile) -> Iterator[str]:
         )
     if host.graph_launches:
         yield (
-            f"CUDA graphs: {number_of(host.graph_launches, 'launch').replace('launchs', 'launches')} started"
-            f" {host.in_graphs:,} kernels"
+            f"CUDA graphs: {number_of(host.graph_launches, 'launch', 'launches')} started"
+            f" {number_of(host.in_graphs, 'kernel')}"
         )
 
 

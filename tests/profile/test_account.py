@@ -8,9 +8,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from experiments.intervals import common, gaps, length, union
 from experiments.profile.account import BANDS_NS, SORTS, Account, account
 from experiments.profile.attribution import Started
-from experiments.profile.intervals import common, gaps, length, union
 from experiments.profile.recording import Kernel, Launch
 
 COMPUTE, COPY, NCCL = "gemm_kernel", "Memcpy HtoD", "ncclDevKernel_AllReduce_Sum"
