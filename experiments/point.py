@@ -9,6 +9,8 @@ from experiments.request import Request
 
 if TYPE_CHECKING:
     from experiments.compare import Outcome
+    from patterns.brief import Brief
+    from patterns.report import Report
 
 
 @dataclass(frozen=True)
@@ -63,18 +65,23 @@ def point_record(point: Point, outcome: Outcome) -> dict[str, Any]:
     energy_j is the typical value, the other two are the ends that its sources leave open.
     """
     report = outcome.report
-    by_level = dict(report.bytes)
     energy = report.energy
     return {
         "machine": point.machine,
         "mode": report.mode,
         "members": report.members,
         "calls": report.calls,
-        "time_us": report.time_s * 1e6,
-        "bound_us": report.bound_s * 1e6,
+        "time_us": report.time_ps / 1e6,
+        "bound_us": report.bound_ps / 1e6,
         "bound": report.bound,
-        "off_chip_bytes": by_level.get("hbm", 0) + by_level.get("ddr", 0),
+        "off_chip_bytes": off_chip_bytes(report),
         "energy_j": energy.typical_j if energy else None,
         "energy_low_j": energy.low_j if energy else None,
         "energy_high_j": energy.high_j if energy else None,
     }
+
+
+def off_chip_bytes(found: Report | Brief) -> int:
+    """Bytes to and from HBM and DDR, over all members."""
+    by_level = dict(found.bytes)
+    return by_level.get("hbm", 0) + by_level.get("ddr", 0)

@@ -9,7 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from experiments.claim import Claim, Found, Verdict
-from experiments.point import Point, run_point
+from experiments.point import Point, off_chip_bytes, run_point
 
 if TYPE_CHECKING:
     from experiments.compare import Outcome
@@ -88,8 +88,7 @@ def gigabytes() -> Found:
     def beyond(phase: str) -> float:
         run = outcome(RDU, "unfused", phase, PROMPT)
         needed = compulsory(run.execution.plan.graph).total_bytes
-        by_level = dict(run.report.bytes)
-        return (by_level.get("hbm", 0) + by_level.get("ddr", 0) - needed) / 1e9
+        return (off_chip_bytes(run.report) - needed) / 1e9
 
     token, prompt = beyond("decode"), beyond("prefill")
     when = f"of a prompt of {PROMPT:,} tokens; of a token at batch 1 {token:.2f} GB (study intermediates)"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from experiments.point import off_chip_bytes
 from experiments.request import Request
 from experiments.study import Study, report_of
 
@@ -21,7 +22,7 @@ def finding(comparison: Comparison) -> str:
     """The counts and their ratios, and what the fewest calls save of time, bytes and energy."""
     chosen = [report_of(comparison.reports, mode) for mode in MODES]
     operator, library, megakernel, fused, looped = chosen
-    moved = [off_chip_gb(report) for report in chosen]
+    moved = [off_chip_bytes(report) / 1e9 for report in chosen]
     return (
         f"One decode token is {operator.calls:,} kernel calls operator by operator, {library.calls:,} with tuned"
         f" libraries, {megakernel.calls} as a persistent kernel; on the RDU {fused.calls} with a call for each layer"
@@ -41,12 +42,6 @@ def listed(reports: Sequence[Report], text: Callable[[Report], str]) -> str:
 def time_text(report: Report) -> str:
     """'7.68 ms (1.66x)'."""
     return f"{report.time_s * 1e3:.2f} ms ({report.time_s / report.bound_s:.2f}x)"
-
-
-def off_chip_gb(report: Report) -> float:
-    """Bytes of HBM and DDR, in GB."""
-    by_level = dict(report.bytes)
-    return (by_level.get("hbm", 0) + by_level.get("ddr", 0)) / 1e9
 
 
 def energy(reports: Sequence[Report]) -> str:

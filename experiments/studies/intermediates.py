@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from experiments.plot.bars import Bars
-from experiments.point import Point, run_point
+from experiments.point import Point, off_chip_bytes, run_point
 from experiments.survey import Record, Survey
 
 if TYPE_CHECKING:
@@ -36,10 +36,9 @@ def record(point: Point) -> Record:
     from patterns.count import compulsory
 
     outcome = run_point(point)
-    plan, by_level = outcome.execution.plan, dict(outcome.report.bytes)
+    plan = outcome.execution.plan
     needed = compulsory(plan.graph).total_bytes
     passed = sum(passed_bytes(plan, call) * call.count * call.iterations for call in plan.calls) - needed
-    off_chip = by_level.get("hbm", 0) + by_level.get("ddr", 0)
     return {
         "step": f"{point.phase}, {point.context:,} tokens, batch {point.batch}",
         "machine": point.machine,
@@ -47,7 +46,7 @@ def record(point: Point) -> Record:
         "run": f"{point.machine} {point.mode}",
         "calls": outcome.report.calls,
         "between_calls_gb": max(0, passed) / 1e9,
-        "off_chip_gb": max(0, off_chip - needed) / 1e9,
+        "off_chip_gb": max(0, off_chip_bytes(outcome.report) - needed) / 1e9,
         "needed_gb": needed / 1e9,
         "time_ms": 1e3 * outcome.report.time_s,
     }

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from traceback import extract_tb
 from typing import TYPE_CHECKING
 
+from experiments.point import off_chip_bytes
 from experiments.sweep.engine import simulate_point
 from experiments.sweep.nearest import nearest_change
 from patterns.compose import ASKED
@@ -88,7 +89,7 @@ def metrics_of(found: Brief | Report) -> tuple[Number, ...]:
         found.calls_per_layer,
         found.time_ps / 1e6,
         found.bound_ps / 1e6,
-        by_level.get("hbm", 0) + by_level.get("ddr", 0),
+        off_chip_bytes(found),
         *(by_level.get(level, 0) for level in LEVELS),
         *((energy.typical_j, energy.low_j, energy.high_j) if energy else (None, None, None)),
     )
