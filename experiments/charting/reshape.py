@@ -1,8 +1,8 @@
-"""Charts of some of a study's rows, or of several columns as if each were a row: what a chart is given, reshaped."""
+"""Charts of some of a study's rows, of several columns as if each were a row, or of rows computed from a study's."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -55,6 +55,23 @@ class Tall:
             _known(column, records)
         made = [row | {self.into: words, self.value: row[column]} for column, words in self.columns for row in records]
         return self.chart.draw(made)
+
+
+@dataclass(frozen=True)
+class Reshaped:
+    """`chart` of the rows that `rows(records)` makes."""
+
+    chart: Chart
+    rows: Callable[[Sequence[Record]], Sequence[Record]]
+
+    @property
+    def name(self) -> str:
+        """Of its files."""
+        return self.chart.name
+
+    def draw(self, records: Sequence[Record]) -> Picture:
+        """The chart of the rows made of the records."""
+        return self.chart.draw(self.rows(records))
 
 
 def _known(column: str, records: Sequence[Record]) -> None:

@@ -12,6 +12,8 @@ from experiments.charting.lanes import draw_blocks, lanes_in_order, style_entrie
 from experiments.charting.scales import make_linear
 from experiments.charting.sheet import ONE_COLUMN, both_widths, legend_below, name_panel, sheet
 from experiments.picture import Picture
+from experiments.text.quantity import time_unit
+from patterns.units import PS_PER_S
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -22,7 +24,6 @@ if TYPE_CHECKING:
 OF = "runs"
 LANE_INCHES = 0.17
 MARGIN_INCHES = 0.3
-TIME_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
 
 # A title, what was run, how it went, and the clock (None: cycles that belong to no clock).
 Run = tuple[str, "Program", "Timeline", int | None]
@@ -66,8 +67,8 @@ class Spans:
 def draw_runs(runs: Sequence[Run], title: str = "", until: int = 0) -> Picture:
     """The runs one above the other."""
     seconds = [timeline.total_cycles / clock_hz for _, _, timeline, clock_hz in runs if clock_hz]
-    longest = max(seconds, default=0.0)
-    step, unit = next(((s, u) for s, u in TIME_UNITS if longest >= s), TIME_UNITS[-1]) if seconds else (1.0, "cycles")
+    step_ps, unit = time_unit(int(max(seconds) * PS_PER_S)) if seconds else (PS_PER_S, "cycles")
+    step = step_ps / PS_PER_S
     drawn = [_drawn(run, step, until) for run in runs]
     end = until * drawn[0].factor if until and drawn else max((one.end for one in drawn), default=1.0)
     rows = [row for one in drawn for row in _rows(one, unit)]

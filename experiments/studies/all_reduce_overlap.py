@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from experiments.charting.reshaped import Reshaped
+from experiments.charting.reshape import Reshaped
 from experiments.plot.lines import Lines
 from experiments.survey import Record, Survey
 

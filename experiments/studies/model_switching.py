@@ -8,7 +8,7 @@ from functools import cache
 from math import ceil
 from typing import Any
 
-from experiments.charting.reshaped import Reshaped
+from experiments.charting.reshape import Reshaped
 from experiments.plot.bars import Bars
 from experiments.request import Request
 from experiments.survey import Record, Survey
