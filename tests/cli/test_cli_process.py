@@ -43,13 +43,18 @@ def test_a_full_disk_is_told(tmp_path: Path) -> None:
         pytest.skip("there is no /dev/full here")
     with open("/dev/full", "wb") as full:
         done = subprocess.run(
-            [*COMMAND, "list"], cwd=tmp_path, env=environment(), stdout=full, stderr=subprocess.PIPE, text=True
+            [*COMMAND, "show", "softmax"],
+            cwd=tmp_path,
+            env=environment(),
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
         )
     assert (done.returncode, done.stderr) == (2, "Error: cannot write the output: no space left on device\n")
 
 
 def test_without_a_stdout_nothing_is_printed(tmp_path: Path) -> None:
-    command = f'"{sys.executable}" -m experiments list >&-'
+    command = f'"{sys.executable}" -m experiments show softmax >&-'
     done = subprocess.run(["sh", "-c", command], cwd=tmp_path, env=environment(), stderr=subprocess.PIPE, text=True)
     assert (done.returncode, done.stderr) == (0, "")
 

@@ -69,6 +69,7 @@ def test_settings_reach_graph_and_machines(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_json_is_alone_on_stdout(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("experiments.picture.rendered", lambda figure, stem: [(f"{stem}.png", b"\x89PNG")])
     result = CliRunner().invoke(cli, ["compare", "softmax", "--json", "--plot", "plots", "--trace", "trace.json"])
     assert result.exit_code == 0
     assert json.loads(result.stdout)["reports"]
