@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 from gpu_model.applies import WORDS
 from gpu_model.asked import Asked
@@ -40,12 +41,18 @@ def able_schedules(asked: Asked, machine: Machine) -> tuple[str, ...]:
     if not names:
         there = ", ".join(machine.features) or "none"
         raise UserError(f"{asked.what}: {machine.name} has no schedule for {WORDS[asked.job]}; its features: {there}")
-    can = tuple(name for name in names if _can(asked.fixed, name, machine))
+    can = _able(names, asked.fixed, machine)
     if not can:
         told = ((option, getattr(asked.fixed, option)) for option in FIXABLE)
         fixed = ", ".join(f"{option} {value}" for option, value in told if value)
         raise UserError(f"{asked.what}: none of {', '.join(names)} can have {fixed} on {machine.name}; name a schedule")
     return can if asked.fixed.loader else _by_the_shortest_way(can, machine)
+
+
+@lru_cache(maxsize=256)
+def _able(names: tuple[str, ...], fixed: Options, machine: Machine) -> tuple[str, ...]:
+    """Those of the schedules that can do what is fixed."""
+    return tuple(name for name in names if _can(fixed, name, machine))
 
 
 def _by_the_shortest_way(names: tuple[str, ...], machine: Machine) -> tuple[str, ...]:

@@ -11,7 +11,6 @@ from gpu_model.machine import Machine
 from gpu_model.price import (
     Transfer,
     arrival_cycles,
-    hbm_cycles,
     network_cycles,
     path_cycles,
     path_of,
@@ -19,7 +18,7 @@ from gpu_model.price import (
     vector_cycles,
 )
 from gpu_model.traffic import Moved
-from gpu_model.work import Grid, Use, Wave, Work
+from gpu_model.work import Grid, Path, Use, Wave, Work
 from patterns.kind import has
 from patterns.pipeline.hashed import made_directly
 from patterns.units import cycles_of_ps
@@ -175,23 +174,17 @@ def _grid(tiles: int, dearest: Priced, transfers: Transfers, machine: Machine) -
 
 def hbm_limits(transfers: Transfers, active: int, machine: Machine) -> bool:
     """Whether a tile's loads and its store take longer on the HBM, which they share, than each on its own path."""
-    loads = path_cycles(machine, transfers.load, active, machine.load_bytes_per_cycle) * transfers.steps
-    store = path_cycles(machine, transfers.store, active, machine.store_bytes_per_cycle)
-    shared = hbm_cycles(machine, transfers.load, active) * transfers.steps + hbm_cycles(
-        machine, transfers.store, active
-    )
-    return shared > max(loads, store)
+    load = path_of(machine, transfers.load, active, machine.load_bytes_per_cycle)
+    store = path_of(machine, transfers.store, active, machine.store_bytes_per_cycle)
+    shared = load.hbm_cycles * transfers.steps + store.hbm_cycles
+    return shared > max(load.cycles * transfers.steps, store.cycles)
 
 
 def _wave(tiles: int, active: int, transfers: Transfers, machine: Machine, together: bool) -> Wave:
-    def use(transfer: Transfer, unit: str, port: int) -> Use:
-        cycles = hbm_cycles(machine, transfer, active) if together else path_cycles(machine, transfer, active, port)
+    def use(transfer: Transfer, unit: str, path: Path) -> Use:
         counts = (("hbm_bytes", transfer.hbm_bytes), ("l2_bytes", transfer.num_bytes // transfer.count))
-        return Use("hbm" if together else unit, cycles, unit, counts)
+        return Use("hbm", path.hbm_cycles, unit, counts) if together else Use(unit, path.cycles, unit, counts)
 
-    return Wave(
-        tiles,
-        use(transfers.load, "load", machine.load_bytes_per_cycle),
-        use(transfers.store, "store", machine.store_bytes_per_cycle),
-        path_of(machine, transfers.load, active, machine.load_bytes_per_cycle),
-    )
+    load = path_of(machine, transfers.load, active, machine.load_bytes_per_cycle)
+    store = path_of(machine, transfers.store, active, machine.store_bytes_per_cycle)
+    return Wave(tiles, use(transfers.load, "load", load), use(transfers.store, "store", store), load)

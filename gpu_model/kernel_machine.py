@@ -42,6 +42,29 @@ def loaded_clock_hz(machine: Machine, matrix_flops: int, peak_flops_per_cycle: i
     return max(1, round(clock_hz / STEP_HZ)) * STEP_HZ
 
 
+def in_clock(cycles: int, of_hz: int, clock_hz: int) -> int:
+    """Cycles of one clock in cycles of another, rounded up."""
+    return -(-cycles * clock_hz // of_hz)
+
+
+def least_in_clock(machine: Machine, matrix_flops: int, peak_flops_per_cycle: int, cycles: int, clock_hz: int) -> int:
+    """The least cycles of `clock_hz` that a kernel takes which takes this many of its own, or any number more.
+
+    Where the clock goes up a step, some more cycles take less time: the first of each step are looked at.
+    """
+    own_hz = loaded_clock_hz(machine, matrix_flops, peak_flops_per_cycle, cycles)
+    least = in_clock(cycles, own_hz, clock_hz)
+    if not machine.boost_clock_hz or not matrix_flops:
+        return least
+    lost = machine.clock_droop_share * matrix_flops / (peak_flops_per_cycle * machine.sm_count)
+    for clock in range(own_hz + STEP_HZ, machine.boost_clock_hz + STEP_HZ, STEP_HZ):
+        room = 1 - (clock - STEP_HZ / 2) / machine.boost_clock_hz
+        # A billionth is more than floats are off.
+        if room > 0:
+            least = min(least, int(max(cycles, lost / room) * (1 - 1e-9)) * clock_hz // clock)
+    return least
+
+
 def least_clock_hz(machine: Machine) -> int:
     """The clock with every tensor core at work all the time; clock_hz where no other is known."""
     if not machine.boost_clock_hz:

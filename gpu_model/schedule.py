@@ -37,7 +37,9 @@ class Schedule(Protocol):
     IDLE: options of the kernels it runs that it has no use for.
     RESIDENT: its CTAs end with their tiles, and an SM runs as many as fit (see resident). told(work, choice, machine):
     what it tells of how it runs a kernel. partial_tiles(work, choice, machine): sums that pass from SM to SM, where it
-    shares out the steps of tiles. phases(members, machine): of a sum over GPUs (see exchange).
+    shares out the steps of tiles. phases(members, machine): of a sum over GPUs (see exchange). at_least(work, machine):
+    cycles that it predicts at least, however it is set; with more slots it predicts no more. So tiles and slots that
+    cannot be chosen need no prediction.
     """
 
     SERVES: tuple[Job, ...]
@@ -88,6 +90,16 @@ def by_tasks(schedule: Schedule) -> bool:
 def is_resident(schedule: Schedule) -> bool:
     """Whether CTAs end with their tiles, so that an SM runs as many as fit; one of a persistent kernel."""
     return bool(getattr(schedule, "RESIDENT", False))
+
+
+def has_bound(schedule: Schedule) -> bool:
+    """Whether a schedule tells what it takes at least, by an `at_least` of its file."""
+    return hasattr(schedule, "at_least")
+
+
+def least_cycles(schedule: Schedule, work: Work, machine: Machine) -> int:
+    """Cycles that a schedule with a bound predicts at least."""
+    return cast(int, getattr(schedule, "at_least")(work, machine))  # noqa: B009  few schedules have one
 
 
 def told_of(name: str, work: Work, choice: Choice, machine: Machine) -> str:

@@ -11,6 +11,7 @@ from patterns.pipeline.hashed import hashed_once, made_directly
 from patterns.pipeline.script import Counts, Run
 
 
+@hashed_once
 @made_directly
 @dataclass(frozen=True)
 class Use:

@@ -54,12 +54,33 @@ def alike(cut: Cut) -> Cut:
     So tiles of different contexts and batches are equal. Nodes that look up, select, send or move ask for more or less
     by what there is besides: their cuts stay as they are.
     """
-    space = cut.space
-    if space.chains or space.looked_up or space.followed or not all(_asks_by_extents(node) for node in space.nodes):
+    frame = _frame(cut.space)
+    if frame is None:
         return cut
-    graph = replace(space.graph, extents=tuple(cut.sizes.items()))
-    whole = Space(graph, space.nodes, (), space.writes, space.free, space.stepped)
-    return Cut(whole, (), tuple(Tile(step.dim, cut.sizes[step.dim]) for step in cut.steps))
+    return _filled(frame, tuple(cut.sizes.items()), tuple(step.dim for step in cut.steps))
+
+
+@lru_cache(maxsize=256)
+def _frame(space: Space) -> Space | None:
+    """The space without extents, one for all that differ in nothing else; None where these decide more than sizes."""
+    if space.chains or space.looked_up or space.followed or not all(_asks_by_extents(node) for node in space.nodes):
+        return None
+    graph = replace(space.graph, extents=())
+    return _only(Space(graph, space.nodes, (), space.writes, space.free, space.stepped))
+
+
+@lru_cache(maxsize=256)
+def _only(frame: Space) -> Space:
+    """Of equal frames the first: memos that have it as a key need not compare it."""
+    return frame
+
+
+@lru_cache(maxsize=2048)
+def _filled(frame: Space, extents: tuple[tuple[str, int], ...], stepped: tuple[str, ...]) -> Cut:
+    """Memo of `alike` by the frame, the extents of the tile, and the dims of its steps."""
+    sizes = dict(extents)
+    whole = replace(frame, graph=replace(frame.graph, extents=extents))
+    return Cut(whole, (), tuple(Tile(dim, sizes[dim]) for dim in stepped))
 
 
 def _asks_by_extents(node: Node) -> bool:

@@ -61,6 +61,19 @@ def predicted(work: Work, choice: Choice, machine: Machine, blocks: tuple[Block,
     return total + begin + (0 if pace.starts else machine.tile_start_cycles)
 
 
+def least_predicted(work: Work, machine: Machine) -> int:
+    """Cycles that `predicted` gives at least, whatever the schedule: all loads, or all products, one after another."""
+    products = sum([use.cycles for use in work.step if use.unit == "tc"])
+    total = machine.kernel_ramp_cycles + machine.kernel_drain_cycles
+    for wave in work.waves:
+        steps = work.steps_of(wave)
+        stored = wave.stored_on_loads_cycles // steps
+        loads = steps * (wave.load.cycles + stored) + (wave.held.cycles if wave.held else 0)
+        total += wave.tiles * max(loads, steps * products)
+    load = work.waves[0].load.cycles
+    return total + (max(0, work.latency_cycles + load // 2 - machine.tile_start_cycles) if load else 0)
+
+
 def turned(work: Work, machine: Machine) -> int:
     """What transposing a step's values takes, and seeing them."""
     return transpose_cycles(machine, work.transposed_bytes) + machine.barrier_cycles

@@ -20,6 +20,7 @@ from gpu_model.cuts import Amounts, Cut, Priced
 from gpu_model.machine import Machine
 from gpu_model.price import Transfer, mma
 from gpu_model.product import Product
+from gpu_model.space import Space
 from gpu_model.traffic import Moved
 from gpu_model.work import Use, Wave, Work
 from patterns.axes import points
@@ -29,6 +30,7 @@ from patterns.graph import Node
 from patterns.kind import has
 from patterns.needed import Mask, function_of, masks
 from patterns.pipeline.hashed import changed
+from patterns.plan import Tile
 
 # Keys of a block that tuned kernels are compiled for, whatever the context is, and the head dim up to which they are as
 # many; fewer for wider heads (FlashAttention-3: 80 to 192).
@@ -181,12 +183,13 @@ class _Tile:
 
 def _of_tile(cut: Cut, machine: Machine) -> _Tile:
     """What a tile of a cut asks and holds, in however many parts its steps are."""
-    return _of_whole(changed(cut, parts=1, kept=()), machine)
+    return _of_whole(cut.space, cut.loops, cut.steps, machine)
 
 
 @lru_cache(maxsize=256)
-def _of_whole(cut: Cut, machine: Machine) -> _Tile:
-    return _of_alike(alike(cut), machine)
+def _of_whole(space: Space, loops: tuple[Tile, ...], steps: tuple[Tile, ...], machine: Machine) -> _Tile:
+    """Memo of `_of_tile` by what a cut has in one part."""
+    return _of_alike(alike(Cut(space, loops, steps)), machine)
 
 
 @lru_cache(maxsize=1024)
@@ -203,7 +206,7 @@ def kept_steps(cut: Cut) -> tuple[tuple[int, int], ...]:
     Parts of a tile share out its steps.
     """
     space = cut.space
-    for mask in masks(space.graph, space.nodes):
+    for mask in _masks(space):
         steps = [step for step in cut.steps if step.dim == mask.column]
         if len(cut.steps) == 1 and steps and (mask.rows > 1 or mask.window):
             extent = next((loop.extent for loop in cut.loops if loop.dim == mask.row), mask.rows)
@@ -213,6 +216,12 @@ def kept_steps(cut: Cut) -> tuple[tuple[int, int], ...]:
             others = cut.tiles // len(starts)
             return tuple((tiles * others, count) for count, tiles in sorted(found.items(), reverse=True))
     return ()
+
+
+@lru_cache(maxsize=256)
+def _masks(space: Space) -> tuple[Mask, ...]:
+    """The masks of a space, for all its cuts."""
+    return tuple(masks(space.graph, space.nodes))
 
 
 def _steps_between(mask: Mask, start: int, end: int, extent: int) -> int:

@@ -6,7 +6,7 @@ takes their place (FlashAttention-3 without warp specialisation, arXiv 2407.0860
 
 from __future__ import annotations
 
-from gpu_model.attention.pace import Pace, predicted
+from gpu_model.attention.pace import Pace, least_predicted, predicted
 from gpu_model.attention.scripts import (
     KEYS,
     QUERIES,
@@ -46,6 +46,7 @@ NEEDS: tuple[str, ...] = ("tma",)
 AUTO = True
 WARPGROUPS = (1, 2, 3)
 slot_counts = two_or_more
+at_least = least_predicted
 
 
 def demand(work: Work, choice: Choice, machine: Machine) -> CtaDemand:

@@ -6,7 +6,7 @@ only (FlashAttention-3, arXiv 2407.08608, section 3.2).
 
 from __future__ import annotations
 
-from gpu_model.attention.pace import Pace, predicted
+from gpu_model.attention.pace import Pace, least_predicted, predicted
 from gpu_model.attention.scripts import (
     KEYS,
     QUERIES,
@@ -42,6 +42,7 @@ NEEDS: tuple[str, ...] = ("tma",)
 AUTO = True
 WARPGROUPS = (2, 3)
 slot_counts = two_or_more
+at_least = least_predicted
 
 
 def demand(work: Work, choice: Choice, machine: Machine) -> CtaDemand:

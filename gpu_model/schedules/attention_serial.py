@@ -5,7 +5,7 @@ Warpgroups have rows of their own and do not wait for each other: who asks first
 
 from __future__ import annotations
 
-from gpu_model.attention.pace import Pace, predicted
+from gpu_model.attention.pace import Pace, least_predicted, predicted
 from gpu_model.attention.scripts import (
     KEYS,
     QUERIES,
@@ -39,6 +39,7 @@ NEEDS: tuple[str, ...] = ("tma",)
 AUTO = True
 WARPGROUPS = (1, 2, 3)
 slot_counts = two_or_more
+at_least = least_predicted
 
 
 def demand(work: Work, choice: Choice, machine: Machine) -> CtaDemand:

@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import lru_cache
 from math import ceil
 
-from gpu_model.attention.pace import busiest_cycles
+from gpu_model.attention.pace import busiest_cycles, least_predicted
 from gpu_model.attention.scripts import (
     KEYS,
     QUERIES,
@@ -49,6 +49,7 @@ POLYNOMIAL_OPS = 8
 # Registers of the loading and issuing warps, and beside a row's scores in a softmax thread (FlashAttention-4: 48, 192).
 FEW_REGISTERS = 48
 slot_counts = two_or_more
+at_least = least_predicted
 
 
 def demand(work: Work, choice: Choice, machine: Machine) -> CtaDemand:

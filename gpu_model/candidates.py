@@ -1,0 +1,213 @@
+"""Candidates for a kernel: its tiles under every schedule with every number of slots, and what each is predicted to
+take. Of those with a bound that is known before, most need no prediction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+
+from gpu_model.able_schedules import able_schedules, loader_of
+from gpu_model.asked import Asked, Chosen
+from gpu_model.cluster import has_common_operand, moved_in_cluster
+from gpu_model.cuts import Priced
+from gpu_model.fit import misfit, most_slots
+from gpu_model.kernel_machine import in_clock, least_in_clock, loaded_clock_hz
+from gpu_model.kernel_work import work_alone, work_under
+from gpu_model.loader import is_multicast
+from gpu_model.machine import Machine
+from gpu_model.occupancy.resident import predicted, with_ctas
+from gpu_model.options import Options
+from gpu_model.schedule import (
+    Schedule,
+    by_tasks,
+    cluster_sizes,
+    dma_warp_counts,
+    fixed_of,
+    has_bound,
+    least_cycles,
+    schedule_named,
+    splits_shared,
+)
+from gpu_model.tile import Targets, cuttings
+from gpu_model.traffic import Moved, moved
+from gpu_model.work import Choice, Work
+from patterns.errors import DoesNotFit
+
+# What a candidate is preferred by where it keeps as many SMs at work: its cycles, then more slots.
+Rank = tuple[int, int]
+
+
+def candidates(asked: Asked, targets: Iterable[Targets], machine: Machine, clock_hz: int) -> list[Chosen]:
+    """All that may be chosen or told of, in cycles of `clock_hz`, in the order of targets.
+
+    A schedule's tiles are left out where, by a bound, it has others that fit, keep as many SMs at work and rank before
+    them; and slots that change nothing.
+    """
+    names = able_schedules(asked, machine)
+    tried = [_tiled(asked, cuts, machine) for cuts in cuttings(asked, targets, machine)]
+    if asked.is_named or not all(has_bound(schedule_named(name)) for name in names):
+        return [chosen for tiled in tried for chosen in _scheduled(asked, names, tiled, machine, clock_hz)]
+    bounds = [_bound(tiled, names, machine, clock_hz) for tiled in tried]
+    found: dict[int, list[Chosen]] = {}
+    first: dict[str, list[tuple[int, Rank]]] = {name: [] for name in names}
+    for number in sorted(range(len(tried)), key=bounds.__getitem__):
+        busy, bound = min(tried[number].tiles, machine.sm_count), bounds[number]
+        left = tuple(name for name in names if not any(sms >= busy and rank < bound for sms, rank in first[name]))
+        found[number] = list(_scheduled(asked, left, tried[number], machine, clock_hz)) if left else []
+        for chosen in found[number]:
+            if chosen.misfit is None:
+                first[chosen.schedule].append((busy, (chosen.predicted_cycles, -chosen.choice.slots)))
+    return [chosen for number in range(len(tried)) for chosen in found[number]]
+
+
+def any_fits(asked: Asked, targets: Iterable[Targets], machine: Machine, clock_hz: int) -> bool:
+    """Whether some candidate fits: the first that is found answers it."""
+    names = able_schedules(asked, machine)
+    tried = (_tiled(asked, cuts, machine) for cuts in cuttings(asked, targets, machine))
+    found = (chosen for tiled in tried for chosen in _scheduled(asked, names, tiled, machine, clock_hz))
+    return any(chosen.misfit is None for chosen in found)
+
+
+@dataclass(frozen=True)
+class _Tiled:
+    """Tiles with what they move and compute under any schedule. matrix: see matrix_load."""
+
+    cuts: tuple[Priced, ...]
+    total: Moved
+    alone: Work
+    matrix: tuple[int, int]
+
+    @cached_property
+    def tiles(self) -> int:
+        """Of all spaces."""
+        return sum([priced.cut.tiles for priced in self.cuts])
+
+
+def _tiled(asked: Asked, cuts: tuple[Priced, ...], machine: Machine) -> _Tiled:
+    total = moved([priced.cut for priced in cuts], asked.cold, machine)
+    return _Tiled(cuts, total, work_alone(asked, cuts, total, machine), matrix_load(cuts, machine))
+
+
+def _bound(tiled: _Tiled, names: tuple[str, ...], machine: Machine, clock_hz: int) -> Rank:
+    """The first rank that these tiles can have under any schedule.
+
+    Where a mask leaves tiles different steps, schedules differ in which SM has most: there is no bound.
+    """
+    work = tiled.alone
+    slots = min(most_slots(work, machine), work.tiles * work.steps)
+    if any(priced.cut.kept for priced in tiled.cuts):
+        return 0, -slots
+    cycles = min(least_cycles(schedule_named(name), work, machine) for name in names)
+    return least_in_clock(machine, *tiled.matrix, cycles, clock_hz), -slots
+
+
+def _scheduled(
+    asked: Asked, names: tuple[str, ...], tiled: _Tiled, machine: Machine, clock_hz: int
+) -> Iterator[Chosen]:
+    """Every schedule of these tiles with the numbers of slots that may be chosen, predicted in cycles of `clock_hz`."""
+    cuts, total, alone = tiled.cuts, tiled.total, tiled.alone
+    sharing = max([priced.cut.cluster for priced in cuts])
+    works: dict[tuple[object, ...], Work] = {}
+    for name in names:
+        schedule = schedule_named(name)
+        sizes = _cluster_sizes(asked, alone, name, machine)
+        cluster = fixed_of(name, "cluster", asked.fixed.cluster, sizes)
+        alike = (cluster, splits_shared(schedule), by_tasks(schedule))
+        if alike not in works:
+            works[alike] = work_under(asked, cuts, total, alone, name, cluster, machine)
+        work = works[alike]
+        moves = total if cluster == 1 else moved_in_cluster(total, alone, cluster)
+        choices = _choices(asked, work, name, schedule, max(cluster, sharing), machine)
+        for choice, why, cycles in _predicted(asked, work, schedule, tuple(choices), machine):
+            at_hz = loaded_clock_hz(machine, *tiled.matrix, cycles)
+            yield Chosen(cuts, moves, work, name, choice, in_clock(cycles, at_hz, clock_hz), machine, why)
+
+
+def _predicted(
+    asked: Asked, work: Work, schedule: Schedule, choices: tuple[Choice, ...], machine: Machine
+) -> Iterator[tuple[Choice, DoesNotFit | None, int]]:
+    """Choices of more and more slots, as they fit, with their cycles.
+
+    Under a schedule with a bound, more slots take no longer. If some take as long as most do, so do all between: these
+    are left out, and so are they, for most are preferred.
+    """
+    if len(choices) < 2 or not has_bound(schedule):
+        yield from (_set(asked, work, schedule, choice, machine) for choice in choices)
+        return
+    most = _set(asked, work, schedule, choices[-1], machine)
+    for choice in choices[:-1]:
+        found = _set(asked, work, schedule, choice, machine)
+        if most[1] is None is found[1] and found[2] == most[2] and most[0].ctas == 1:
+            break
+        yield found
+    yield most
+
+
+def _set(
+    asked: Asked, work: Work, schedule: Schedule, choice: Choice, machine: Machine
+) -> tuple[Choice, DoesNotFit | None, int]:
+    """One choice with as many warpgroups and CTAs as are due, why it does not fit, and the cycles that it takes."""
+    choice, why = _least_warpgroups(asked, work, schedule, choice, machine)
+    choice, why = with_ctas(asked.what, asked.fixed.ctas, work, schedule, choice, why, machine)
+    return choice, why, predicted(schedule, work, choice, machine)
+
+
+def matrix_load(cuts: tuple[Priced, ...], machine: Machine) -> tuple[int, int]:
+    """Matrix FLOPs of the whole kernel as issued, and the peak of one SM for the fastest of its types."""
+    products = [product for priced in cuts for product in priced.cut.space.products]
+    peaks = [machine.flops_per_cycle.get(product.dtype, machine.tf32_flops_per_cycle) for product in products]
+    return sum([priced.total.matrix_flops for priced in cuts]), max(peaks, default=machine.bf16_flops_per_cycle)
+
+
+def _cluster_sizes(asked: Asked, work: Work, name: str, machine: Machine) -> tuple[int, ...]:
+    """Sizes of clusters, the one to take first: more than one CTA where the L2 is what limits loads.
+
+    A schedule that the user named has its usual size.
+    """
+    schedule = schedule_named(name)
+    sizes = cluster_sizes(schedule)
+    path = work.waves[0].path
+    if len(sizes) == 1 or sizes[0] > 1 or asked.is_named or path.l2_cycles < path.cycles:
+        return sizes
+    larger = tuple(size for size in sizes[1:] if has_common_operand(work, size) and size <= machine.sm_count)
+    if not larger or "clusters" not in machine.features:
+        return sizes
+    loader = loader_of(asked.fixed, name, machine)
+    return (larger[0], sizes[0]) if is_multicast(loader) else sizes
+
+
+def _choices(
+    asked: Asked, work: Work, name: str, schedule: Schedule, cluster: int, machine: Machine
+) -> Iterator[Choice]:
+    """Slot counts to try; what the user fixed is not varied, and may not fit."""
+    fixed = asked.fixed
+    loader, dma_warps = _loading(fixed, name, machine)
+    most = min(most_slots(work, machine), work.tiles * work.steps)
+    # A tile of one step overlaps with others only, so one slot will do where no more fit.
+    counts = (1,) if most == work.steps == 1 else schedule.slot_counts(most) or (1,)
+    warpgroups = fixed.warpgroups or schedule.WARPGROUPS[0]
+    rest = (loader, warpgroups, cluster, dma_warps, fixed.splits or 0, asked.layout)
+    return (Choice(slots, *rest) for slots in ((fixed.slots,) if fixed.slots else counts))
+
+
+@lru_cache(maxsize=256)
+def _loading(fixed: Options, name: str, machine: Machine) -> tuple[str, int]:
+    """The loader of a schedule, and its warps that only load."""
+    dma_warps = fixed_of(name, "dma_warps", fixed.dma_warps, dma_warp_counts(schedule_named(name)))
+    return loader_of(fixed, name, machine), dma_warps
+
+
+def _least_warpgroups(
+    asked: Asked, work: Work, schedule: Schedule, choice: Choice, machine: Machine
+) -> tuple[Choice, DoesNotFit | None]:
+    """The choice with as few warpgroups as hold the tile; with why it does not fit if none do."""
+    why = misfit(asked.what, schedule.demand(work, choice, machine), work, choice, machine)
+    if why is None or asked.fixed.warpgroups:
+        return choice, why
+    for warpgroups in schedule.WARPGROUPS[1:]:
+        choice = replace(choice, warpgroups=warpgroups)
+        why = misfit(asked.what, schedule.demand(work, choice, machine), work, choice, machine)
+        if why is None:
+            break
+    return choice, why

@@ -1,0 +1,96 @@
+"""Candidates that are left out by their bounds are none that would be chosen or told of."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+
+import pytest
+
+from gpu_model import candidates, load_machine, lower
+from gpu_model.kernel_machine import in_clock, least_in_clock, loaded_clock_hz
+from gpu_model.schedule import has_bound, least_cycles, runs, schedule_named, schedule_names
+from gpu_model.work import Choice, Use, Wave, Work
+from patterns.errors import UserError
+from patterns.library import workload
+from tests.memos import forget
+
+MACHINES = ("v100", "a100_sxm", "h100_sxm", "b200")
+BOUND = [name for name in schedule_names()[1:] if has_bound(schedule_named(name))]
+# Few tiles and many, steps that a context has whole or not, splits, and a mask that leaves tiles different steps.
+KERNELS = (
+    ("gqa_decode", {"batch": 1, "context": 333}),
+    ("gqa_decode", {"batch": 3, "context": 5000}),
+    ("gqa_decode", {"batch": 40, "context": 20000}),
+    ("attention", {"context": 700}),
+)
+
+
+def attention_work(random: Random) -> Work:
+    """A step of two products with a softmax between, loads from short to long, one wave or two."""
+
+    def wave(tiles: int) -> Wave:
+        unit = random.choice(("load", "hbm"))
+        load = Use(unit, random.randint(0, 4000), "load")
+        store = Use(random.choice((unit, "store")), random.randint(10, 3000), "store")
+        return Wave(tiles, load, store, held=Use(unit, random.randint(0, 300), "queries"))
+
+    use = random.randint
+    units = ("tc", "special", "vector", "tc")
+    return Work(
+        name="random",
+        waves=tuple(wave(use(1, 4)) for _ in range(use(1, 2))),
+        steps=use(1, 40),
+        slot_bytes=32 * 1024,
+        held_bytes=use(1, 2) * 1024,
+        step=tuple(Use(unit, use(1, 1500), unit) for unit in units),
+        finish=(Use("vector", use(1, 500), "vector"),),
+        latency_cycles=use(0, 1500),
+        accumulators=12288,
+        row_blocks=use(1, 3),
+        score_values=4096,
+        transposed_bytes=random.choice((0, 0, 4096)),
+    )
+
+
+@pytest.mark.parametrize("name", BOUND)
+def test_no_prediction_is_below_its_bound_and_slots_only_help(name: str) -> None:
+    schedule, random = schedule_named(name), Random(3)
+    machines = [machine for machine in map(load_machine, MACHINES) if runs(name, machine)]
+    for _ in range(150):
+        work, machine = attention_work(random), random.choice(machines)
+        choice = Choice(loader=schedule.LOADERS[0], warpgroups=random.choice(schedule.WARPGROUPS))
+        counts = schedule.slot_counts(8)
+        cycles = [schedule.predict(work, replace(choice, slots=slots), machine) for slots in counts]
+        assert cycles == sorted(cycles, reverse=True)
+        assert cycles[-1] >= least_cycles(schedule, work, machine) > 0
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_plans_are_those_of_all_candidates(machine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def plans() -> list[object]:
+        forget()
+        found: list[object] = []
+        for name, extents in KERNELS:
+            try:
+                found.append(lower(workload(name, overrides=extents), load_machine(machine)))
+            except UserError as error:
+                found.append(str(error))
+        return found
+
+    pruned = plans()
+    monkeypatch.setattr(candidates, "has_bound", lambda schedule: False)
+    assert pruned == plans()
+
+
+def test_fewer_cycles_of_a_clock_that_goes_up_in_steps() -> None:
+    machine = load_machine("h100_sxm")
+    for flops in (0, 10**9, 4 * 10**10):
+        load = (flops, machine.bf16_flops_per_cycle)
+        times = [
+            in_clock(cycles, loaded_clock_hz(machine, *load, cycles), machine.clock_hz)
+            for cycles in range(60_000, 90_000, 7)
+        ]
+        for first in range(0, len(times), 400):
+            least = least_in_clock(machine, *load, 60_000 + 7 * first, machine.clock_hz)
+            assert times[first] * 0.97 < least <= min(times[first:])
