@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from hashlib import sha256
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from patterns.compose import found_at
 from patterns.errors import UserError
+from patterns.importer import Source, importer_of
 from patterns.library import GRAPH_SUFFIXES, need_file
 from patterns.library import names as workload_names
 from patterns.load import Document, load_text
@@ -26,19 +28,20 @@ def workload_digest(name_or_path: str) -> str:
     while waiting:
         file = waiting.pop()
         if str(file) not in seen:
-            seen[str(file)] = content = _content(file)
+            content = _content(file)
+            seen[str(file)] = sha256(content).digest()
             waiting += _used(content, str(file))
-    digest = sha256()
-    for content in seen.values():
-        digest.update(sha256(content).digest())
-    return digest.hexdigest()
+    return sha256(b"".join(seen.values())).hexdigest()
 
 
-def _content(file: Path | Traversable) -> bytes:
+def _content(file: Source) -> bytes:
+    """What a graph follows from in a file, and in those beside it that an importer reads with it."""
+    importer = None if str(file).endswith(GRAPH_SUFFIXES) else importer_of(str(file))
+    read_of: Callable[[Source], bytes] | None = getattr(importer, "read_of", None)
     try:
-        return file.read_bytes()
-    except OSError:
-        return b""  # a file that is used and is not there: reading the graph tells of it
+        return read_of(file) if read_of else file.read_bytes()
+    except (OSError, UserError) as error:
+        return str(error).encode()  # what is not there or wrong: reading the graph tells of it
 
 
 def _used(content: bytes, file: str) -> list[Path | Traversable]:

@@ -23,8 +23,9 @@ class Importer(Protocol):
     """The names that a file in importers/ has.
 
     SUFFIXES: ends of the names of its files. An importer whose graph depends on how many share a model does so for one
-    of `members`; overrides: extents of the graph by name. One may have `remarks` besides: what else there is to tell of
-    a file that was imported without mistakes, a line each.
+    of `members`; overrides: extents of the graph by name. One may have besides: `remarks(file)`, what else there is to
+    tell of a file that was imported without mistakes, a line each; `read_of(file)`, the bytes that its graph follows
+    from, where these are not just the file's: those of files beside it are, data of weights are not.
     """
 
     SUFFIXES: tuple[str, ...]

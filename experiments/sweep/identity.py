@@ -17,7 +17,7 @@ from patterns.errors import UserError
 
 MISSING = "missing"
 # What a row depends on besides the models: how a point is run, and what is told of it.
-_OWN = ("compare.py", "point.py", "settings.py", "sides.py", "sweep")
+_OWN = ("compare.py", "point.py", "request.py", "settings.py", "sides.py", "sweep")
 _SUFFIXES = (".py", ".yaml", ".json")
 _GPU_CHOICES = ("launch", "schedule", "options")
 

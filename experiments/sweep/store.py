@@ -234,6 +234,8 @@ def _why(said: str) -> str:
         return f"is locked by another program ({said}); {kept}"
     if "readonly" in said or "read-only" in said:
         return f"cannot be written ({said})"
+    if "unable to open" in said:
+        return f"cannot be opened ({said})"
     if "full" in said or "disk I/O" in said:
         return f"cannot grow: no room, or the disk failed ({said}); {kept}"
     return f"is damaged ({said}); move it away, or bring back a copy"

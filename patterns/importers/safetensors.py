@@ -40,6 +40,12 @@ def remarks(file: Source) -> tuple[str, ...]:
     return (totals(read_tensors(Path(str(file)))),)
 
 
+def read_of(file: Source) -> bytes:
+    """The config beside a checkpoint, and the names, types and shapes of its tensors. Raises OSError, UserErrors."""
+    path = Path(str(file))
+    return path.with_name(CONFIG).read_bytes() + repr(read_tensors(path)).encode()
+
+
 def _checked(file: Source, name: str) -> Path:
     """The config beside a checkpoint. Raises SpecError, UserError."""
     path = Path(str(file))

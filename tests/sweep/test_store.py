@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
 import subprocess
@@ -18,6 +19,7 @@ from experiments.point import Point
 from experiments.sweep.identity import tasks_of
 from experiments.sweep.row import METRICS, Row, row_of
 from experiments.sweep.store import Written, opened
+from patterns.contents import workload_digest
 from patterns.errors import UserError
 from tests.sweep.sweeps import SOFTMAX, rows_of, run_into, written
 
@@ -126,6 +128,20 @@ def test_a_file_that_is_used_counts_too(tmp_path: Path) -> None:
     with (tmp_path / "part.yaml").open("a") as part:
         part.write("# changed\n")
     assert run_into(store, file).ran == 1
+
+
+def test_of_a_checkpoint_its_config_and_its_shapes_count_and_its_weights_are_not_read(tmp_path: Path) -> None:
+    header = json.dumps({"w": {"dtype": "BF16", "shape": [2], "data_offsets": [0, 4]}}).encode()
+    place = tmp_path / "model.safetensors"
+    place.write_bytes(len(header).to_bytes(8, "little") + header + b"\0\0\0\0")
+    alone = workload_digest(str(place))
+    (tmp_path / "config.json").write_text("{}")
+    with_config = workload_digest(str(place))
+    (tmp_path / "config.json").write_text('{"changed": 1}')
+    changed = workload_digest(str(place))
+    assert len({alone, with_config, changed}) == 3
+    place.write_bytes(len(header).to_bytes(8, "little") + header + b"\1\1\1\1")
+    assert workload_digest(str(place)) == changed
 
 
 def test_a_file_that_is_changed_while_a_sweep_runs_is_told(tmp_path: Path) -> None:
