@@ -77,7 +77,7 @@ def point_rows(outcome: Outcome) -> list[dict[str, object]]:
                     operations * PICOSECONDS / duration_ps,
                     max(least, key=lambda resource: least[resource]),
                     duration_ps * call.count,
-                    any(work.get(name) for name in OPERATIONS[:1]),
+                    bool(work.get("matrix_flops")),
                 )
             )
     return rows
