@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 from experiments.compare import Comparison, Outcome
 from experiments.request import Request
@@ -61,6 +62,7 @@ def plan(family: str, mode: str, *calls: Call) -> Plan:
     )
 
 
+@cache
 def comparison() -> Comparison:
     """A GPU in two modes and an RDU in one."""
     named = replace(LAYER_CALL, name=HOSTILE, nodes=(HOSTILE,), reason=QUOTES)

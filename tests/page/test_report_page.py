@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Browser, Locator, Page
 
-COMPARISON = made.comparison()
 READY = "document.documentElement.dataset.ready === 'yes'"
 # Every span that a page unrolls, lane by lane, as texts and cycles.
 UNROLLED = """([data, words]) => {
@@ -53,7 +52,7 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture(scope="module")
 def opened(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> tuple[Page, Heard, Path]:
     file = tmp_path_factory.mktemp("page") / "report.html"
-    file.write_text(report_page(COMPARISON), encoding="utf-8")
+    file.write_text(report_page(made.comparison()), encoding="utf-8")
     page = browser.new_page(viewport={"width": 1200, "height": 900}, color_scheme="light")
     heard = listen(page)
     page.goto(file.as_uri())
@@ -122,7 +121,7 @@ def test_the_page_shows_everything_and_no_name_breaks_out(page: Page) -> None:
     ]
     assert made.QUOTES in page.locator("h1").inner_text()
     times = page.locator("#comparison tbody tr").all_inner_texts()
-    assert len(times) == len(COMPARISON.outcomes)
+    assert len(times) == len(made.comparison().outcomes)
     assert page.locator(".groups").first.get_by_text(made.HOSTILE).count() == 0  # a call of one node is no group
     box = page.locator(".side").first.locator("g.box[data-node]").first
     box.focus()
@@ -134,7 +133,7 @@ def test_the_page_shows_everything_and_no_name_breaks_out(page: Page) -> None:
 
 
 def test_both_time_lines_have_one_axis_and_say_what_waits_for_what(page: Page) -> None:
-    longest = max(outcome.report.time_ps for outcome in (COMPARISON.outcomes[0], COMPARISON.outcomes[2]))
+    longest = max(outcome.report.time_ps for outcome in (made.comparison().outcomes[0], made.comparison().outcomes[2]))
     assert seen(page) == (0, pytest.approx(1.01 * longest))
     gutters = page.evaluate("view.panels.map((panel) => [panel.gutter, panel.scale])")
     assert gutters[0] == gutters[1]
@@ -154,7 +153,7 @@ def test_both_time_lines_have_one_axis_and_say_what_waits_for_what(page: Page) -
 def test_a_repeated_period_is_one_block_until_it_is_wide_enough(page: Page) -> None:
     show(page, "inside", "0", "2")
     page.locator("select.call").nth(1).select_option("0")
-    timeline = COMPARISON.outcomes[2].execution.calls[0].timeline
+    timeline = made.comparison().outcomes[2].execution.calls[0].timeline
     (window,) = timeline.windows
     folded = hover(page, 1, 0.5, 0)
     assert f"repeated \u00d7 {window.extra + 1:,}" in folded
@@ -286,9 +285,9 @@ def test_sums_of_the_page_are_those_of_the_run(page: Page) -> None:
       }
       return sums;
     }"""
-    numbers = {id(timeline): None for _, timeline in timelines_of(COMPARISON.outcomes)}
+    numbers = {id(timeline): None for _, timeline in timelines_of(made.comparison().outcomes)}
     assert len(numbers) > 4
-    for outcome, run in zip(COMPARISON.outcomes, page.evaluate("view.data.runs"), strict=True):
+    for outcome, run in zip(made.comparison().outcomes, page.evaluate("view.data.runs"), strict=True):
         pairs = [(outcome.execution.schedule, run["schedule"])]
         pairs += [
             (one.timeline, call["timeline"]) for one, call in zip(outcome.execution.calls, run["calls"], strict=True)
