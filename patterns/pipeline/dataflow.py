@@ -70,6 +70,7 @@ class Dataflow:
         self.ended = [False] * roles
         self.ready = list(range(roles))  # roles that may go on
         self.queues: list[list[Queue]] = [[] for _ in range(roles)]
+        self.held: list[tuple[int, Queue]] = []  # all queues, with their roles
         self.free: list[list[int]] = [[] for _ in range(roles)]  # when units are free that it has alone
         self.works: list[Work] = []
         self.shared: list[SharedUnit] = []
@@ -84,6 +85,7 @@ class Dataflow:
     def queue(self, role: int, times: Queue) -> Queue:
         """A new queue of a role."""
         self.queues[role].append(times)
+        self.held.append((role, times))
         return times
 
     def grant(self) -> bool:
@@ -120,17 +122,15 @@ class Dataflow:
 
         A role's next move comes after `time`, and not before its clock: what is known to be earlier counts as then.
         """
-        now = self.time
-        values = self.pcs.copy()
-        for role, clock in enumerate(self.clock):
-            if self.ended[role]:
-                continue
-            floor = clock if self.blocked[role] and clock > now else now
-            values.append(floor - now)
-            for times in self.queues[role]:
-                values.append(len(times))
-                values += [(time if time > floor else floor) - now for time in times]
-            values += [max(time, floor) - now for time in self.free[role]]
+        now, ended = self.time, self.ended
+        floors = [
+            clock if waits and clock > now else now for clock, waits in zip(self.clock, self.blocked, strict=True)
+        ]
+        going = [role for role, over in enumerate(ended) if not over]
+        held = [(floors[role], times) for role, times in self.held if not ended[role]]
+        values = [*self.pcs, *[floors[role] - now for role in going], *[len(times) for _, times in held]]
+        values += [(time if time > floor else floor) - now for floor, times in held for time in times]
+        values += [max(time, floors[role]) - now for role in going for time in self.free[role]]
         for unit in self.shared:
             values += sorted([max(free, now) - now for free in unit.lanes])
             values.append(len(unit.queue))

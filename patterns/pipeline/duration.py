@@ -98,8 +98,10 @@ class Duration:
     def _look(self, loop: int, lap: bool) -> None:
         """Jump over periods if this boundary of a loop ends one."""
         rest = 0 if lap else self.rests.get(loop, 0)
-        if rest or self.looks * MOVES_PER_LOOK > MOVES_FREE + self.moves // SHARE:
+        if rest:
             self.rests[loop] = rest - 1
+            return
+        if self.looks * MOVES_PER_LOOK > MOVES_FREE + self.moves // SHARE:
             return
         self.looks += 1
         moment = self._moment()
