@@ -6,16 +6,14 @@ the machine and the choices; not the rest of the graph.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import NamedTuple
 
-from patterns.count import node_dims
 from patterns.graph import Graph, Node, Tensor
 from rdu_model.calls import Made, make
 from rdu_model.cutting import Part
+from rdu_model.extents import named_extents
 from rdu_model.machine import Machine
 from rdu_model.section import Section
 from rdu_model.sections import Piece
@@ -23,8 +21,6 @@ from rdu_model.wiring import wired
 
 # Intended calls that are kept; the ones that were not asked for the longest go. A decoder's takes about 0.3 MB.
 KEPT = 512
-
-_NAME = re.compile(r"[^\W\d]\w*")
 
 
 class CacheInfo(NamedTuple):
@@ -123,24 +119,10 @@ def _content(piece: Piece, machine: Machine, call_cycles: int, placement: str = 
             for name in kept
             if name in graph.results or name in handed_on or any(reader not in own for reader in graph.readers(name))
         ),
-        extents=tuple((name, graph.sizes[name]) for name in sorted(_extents(graph, piece, tensors))),
+        extents=named_extents(graph, piece.nodes, tensors),
         homes=piece.homes.ddr & {tensor.name for tensor in tensors},
         piece=piece,
     )
-
-
-def _extents(graph: Graph, piece: Piece, tensors: tuple[Tensor, ...]) -> set[str]:
-    """Dims of the nodes and their tensors, and whatever extents their arguments name."""
-    found = {dim for tensor in tensors for dim in tensor.dims}
-    for node in piece.nodes:
-        found.update(node_dims(graph, node), node.over, (node.along,), _named(node))
-    return found & graph.sizes.keys()
-
-
-def _named(node: Node) -> Iterator[str]:
-    for _, value in node.arguments:
-        if isinstance(value, str):
-            yield from _NAME.findall(value)
 
 
 def _of_graph(part: Part, graph: Graph) -> Part:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 
-from patterns.graph import Block
+from patterns.graph import Block, Node
 from rdu_model.ask import Asked
 from rdu_model.connect import changes, is_stored, written_states
 from rdu_model.homes import Homes
@@ -170,17 +170,19 @@ def _readings(nodes: Mapping[str, Asked], run: Run) -> Iterator[Reading]:
             yield Reading(name, number, read, asked.cutting(number), part, ahead, same)
 
 
-def lay_out(nodes: Mapping[str, Asked], shape: Shape, streaming: Outside) -> Loops:
-    """The nodes of a block in these loops."""
+def lay_out(
+    nodes: Mapping[str, Node], shape: Shape, readings: Iterable[Reading], leaving: Mapping[str, tuple[str, ...]]
+) -> Loops:
+    """The nodes of a block in these loops. leaving: dims of results that leave the chip, by their node."""
     paths = dict(paths_of(shape))
-    makers = {asked.node.writes: name for name, asked in nodes.items()}
+    makers = {node.writes: name for name, node in nodes.items()}
     kept = dict(paths)
-    for name, asked in nodes.items():
-        for read in asked.node.reads:
+    for name, node in nodes.items():
+        for read in node.reads:
             if read in makers:
                 maker = makers[read]
                 kept[maker] = tuple(a for a, b in zip(kept[maker], paths[name], strict=False) if a is b)
-    inflows = tuple(_inflows(paths, streaming.readings))
+    inflows = tuple(_inflows(paths, readings))
     inside = {nest.key: tuple(inner.key for inner in all_nests((nest,))) for nest in all_nests(shape)}
     return Loops(
         row=_row(nodes, shape),
@@ -188,7 +190,7 @@ def lay_out(nodes: Mapping[str, Asked], shape: Shape, streaming: Outside) -> Loo
         kept=kept,
         needs={nest.key: _row(nodes, nest.body).needs for nest in all_nests(shape)},
         inflows=inflows,
-        stored=_stored(paths, streaming.leaving),
+        stored=_stored(paths, leaving),
         inside=inside,
         around=dict(_around(shape, ())),
         tiled=_by_loops({number: paths[inflow.reader] for number, inflow in enumerate(inflows)}),
@@ -237,13 +239,13 @@ def _stored(paths: Mapping[str, Path], leaving: Mapping[str, tuple[str, ...]]) -
     return found
 
 
-def _row(nodes: Mapping[str, Asked], items: Shape) -> Row:
+def _row(nodes: Mapping[str, Node], items: Shape) -> Row:
     inside = [[item] if isinstance(item, str) else [name for name, _ in paths_of(item.body)] for item in items]
     holds = {name: number for number, names in enumerate(inside) for name in names}
-    made_by = {nodes[name].node.writes: number for name, number in holds.items()}
+    made_by = {nodes[name].writes: number for name, number in holds.items()}
     needs = []
     for number, names in enumerate(inside):
-        read = {made_by.get(tensor, number) for name in names for tensor in nodes[name].node.reads}
+        read = {made_by.get(tensor, number) for name in names for tensor in nodes[name].reads}
         needs.append(tuple(sorted(read - {number})))
     return Row(items, tuple(needs), holds)
 
@@ -267,15 +269,3 @@ def all_nests(shape: Shape) -> list[Nest]:
         if isinstance(item, Nest):
             found += [item, *all_nests(item.body)]
     return found
-
-
-def without(shape: Shape, single: frozenset[int]) -> Shape:
-    """A shape with the bodies of these nests, by their keys, in their place."""
-    kept: list[str | Nest] = []
-    for item in shape:
-        if not isinstance(item, Nest):
-            kept.append(item)
-            continue
-        body = without(item.body, single)
-        kept += body if item.key in single else (Nest(item.key, item.dim, body),)
-    return tuple(kept)

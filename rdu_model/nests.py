@@ -46,6 +46,18 @@ def paths_of(shape: Shape, around: Path = ()) -> Iterator[tuple[str, Path]]:
             yield item, around
 
 
+def without(shape: Shape, single: frozenset[int]) -> Shape:
+    """A shape with the bodies of these nests, by their keys, in their place."""
+    kept: list[str | Nest] = []
+    for item in shape:
+        if not isinstance(item, Nest):
+            kept.append(item)
+            continue
+        body = without(item.body, single)
+        kept += body if item.key in single else (Nest(item.key, item.dim, body),)
+    return tuple(kept)
+
+
 @dataclass(frozen=True)
 class Run:
     """Nodes that can share a loop over `dim`, and the others of the section, before and after them."""

@@ -12,8 +12,9 @@ from rdu_model.buffers import Group, buffers, group
 from rdu_model.connect import connect
 from rdu_model.flow import Flow, take_apart
 from rdu_model.homes import Homes
-from rdu_model.loops import Run, without
+from rdu_model.loops import Run
 from rdu_model.machine import Machine, usable_pcus
+from rdu_model.nests import without
 from rdu_model.parallelize import Task, allocate
 from rdu_model.pipe import Metapipe, Stage
 from rdu_model.ports import lacking_ports

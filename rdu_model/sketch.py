@@ -13,6 +13,7 @@ from patterns.graph import Block
 from rdu_model.ask import Asked
 from rdu_model.collective import exchange
 from rdu_model.homes import Homes, Memory, first_memory, memory_of
+from rdu_model.layouts import Layouts, shared
 from rdu_model.loops import (
     Body,
     Flowing,
@@ -21,10 +22,8 @@ from rdu_model.loops import (
     Run,
     all_nests,
     handed_on,
-    lay_out,
     nodes_in,
     outside,
-    without,
 )
 from rdu_model.machine import Machine, grid_columns, grid_rows, usable_pcus
 from rdu_model.nests import Nest, Path, Shape
@@ -67,8 +66,14 @@ class Sketch:
         """The section with those loops that have more than one step."""
         single = single_steps(self, tiles)
         if single not in self.opened:
-            self.opened[single] = lay_out(self.nodes, without(self.shape, single), self.streaming)
+            self.opened[single] = self.layouts.loops(single)
         return self.opened[single]
+
+    @cached_property
+    def layouts(self) -> Layouts:
+        """Where the nodes stand, which other sections share."""
+        nodes = tuple([asked.node for asked in self.nodes.values()])
+        return shared(Layouts(nodes, self.shape, self.streaming.readings, tuple(self.streaming.leaving.items())))
 
     @cached_property
     def nests(self) -> tuple[Nest, ...]:
