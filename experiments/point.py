@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from experiments.request import Request
+from patterns.errors import DoesNotFit
 
 if TYPE_CHECKING:
     from experiments.compare import Outcome
@@ -49,6 +50,14 @@ def run_point(point: Point) -> Outcome:
     settings = settle(request, (side,))
     (outcome,) = run_side(read_graph(request, point.members, settings), side, settings)
     return outcome
+
+
+def run_if_it_fits(point: Point) -> Outcome | None:
+    """One point as `run_point` has it; None where its machine has too little of something. Raises other UserErrors."""
+    try:
+        return run_point(point)
+    except DoesNotFit:
+        return None
 
 
 def _request(point: Point) -> Request:

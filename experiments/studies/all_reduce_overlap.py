@@ -106,15 +106,11 @@ def with_links_and_without(model: str, phase: str, members: int, mode: str) -> t
 
 def run(case: Case, family: Family, **how: Any) -> Outcome | None:
     """One side in one mode; None if there is no room."""
-    from experiments.point import Point, run_point
+    from experiments.point import Point, run_if_it_fits
     from experiments.request import GPU
-    from patterns.errors import DoesNotFit
 
     machine = MACHINE if family == "rdu" else GPU
-    try:
-        return run_point(Point(case.model, machine, phase=case.phase, context=CONTEXT, members=case.members, **how))
-    except DoesNotFit:
-        return None
+    return run_if_it_fits(Point(case.model, machine, phase=case.phase, context=CONTEXT, members=case.members, **how))
 
 
 def of_calls(outcome: Outcome) -> tuple[int, int]:

@@ -10,7 +10,7 @@ from math import exp, log
 from typing import TYPE_CHECKING
 
 from experiments.plot.heat_map import HeatMap
-from experiments.point import Point, run_point
+from experiments.point import Point, run_if_it_fits
 from experiments.survey import Record, Survey
 from patterns.plural import number_of
 
@@ -47,19 +47,15 @@ def cases() -> Iterator[Match]:
 
 
 @cache
-def measured(point: Point) -> Report | None:
+def simulated(point: Point) -> Report | None:
     """A step; None where memory has no room."""
-    from patterns.errors import DoesNotFit
-
-    try:
-        return run_point(point).report
-    except DoesNotFit:
-        return None
+    outcome = run_if_it_fits(point)
+    return outcome.report if outcome else None
 
 
 def record(case: Match) -> Record | None:
     """Both sides of a step; ratios above 1 are for the RDU. None where one has no room."""
-    gpu, rdu = measured(case.gpu), measured(case.rdu)
+    gpu, rdu = simulated(case.gpu), simulated(case.rdu)
     if gpu is None or rdu is None:
         return None
     point = case.gpu

@@ -103,7 +103,7 @@ STUDY = Survey(
             values=("time_ms",),
             panel="machine",
             bound="bound_ms",
-            title="A token of Llama 3.1 8B, step by step; the line is the machine's bound",
+            title=f"A token of {MODEL}, step by step; the line is the machine's bound",
             log=True,
         ),
     ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from experiments.plot.bars import Bars
-from experiments.point import Point, run_point
+from experiments.point import Point, run_if_it_fits
 from experiments.survey import Record, Survey
 
 MODELS = ("llama-3.2-1b", "llama-3.1-8b", "llama-3.1-70b", "llama-3.1-405b")
@@ -36,13 +36,8 @@ def cases() -> list[Point]:
 
 def record(point: Point) -> Record | None:
     """One decode step: its time, what its bytes take of it, what is left for each layer; None if HBM has no room."""
-    from patterns.errors import DoesNotFit
-
-    try:
-        outcome = run_point(point)
-    except DoesNotFit:
-        return None
-    if dict(outcome.report.bytes).get("ddr"):
+    outcome = run_if_it_fits(point)
+    if outcome is None or dict(outcome.report.bytes).get("ddr"):
         return None
     rate = outcome.execution.plan.rates.achievable_by_resource["hbm_bytes"]
     bytes_ms = 1e3 * dict(outcome.report.bytes)["hbm"] / point.members / rate

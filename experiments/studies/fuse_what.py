@@ -42,16 +42,16 @@ def cases() -> list[Fused]:
 
 
 @cache
-def measured(point: Point) -> Record:
+def simulated(point: Point) -> Record:
     """The columns of a run."""
     return point_record(point, run_point(point))
 
 
 def record(case: Fused) -> Record:
     """One step: what it leaves, and what it saves beside the step before."""
-    row = measured(case.point)
+    row = simulated(case.point)
     policy, launch, _ = STEPS[max(0, case.place - 1)]
-    before = measured(replace(case.point, mode=policy, launch=launch))
+    before = simulated(replace(case.point, mode=policy, launch=launch))
     saved_calls = before["calls"] - row["calls"]
     saved_us = before["time_us"] - row["time_us"]
     return {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from experiments.plot.lines import Lines
-from experiments.point import Point, run_point
+from experiments.point import Point, run_if_it_fits
 from experiments.survey import Record, Survey
 
 MODEL, CONTEXT, MEMBERS = "llama-3.1-8b", 2048, 8
@@ -26,12 +26,10 @@ def cases() -> list[Point]:
 
 def record(point: Point) -> Record | None:
     """A step of a batch; None where memory has no room."""
-    from patterns.errors import DoesNotFit
-
-    try:
-        report = run_point(point).report
-    except DoesNotFit:
+    outcome = run_if_it_fits(point)
+    if outcome is None:
         return None
+    report = outcome.report
     batch = point.batch or 1
     return {
         "machine": f"{point.members} x {point.machine}",
@@ -80,7 +78,8 @@ STUDY = Survey(
             x="ms_a_token",
             y="tokens_per_s",
             by="machine",
-            title="Tokens a second of all users, by the time for one token of each; batches of 1 to 128",
+            title="Tokens a second of all users, by the time for one token of each; batches of"
+            f" {BATCHES[0]} to {BATCHES[-1]}",
             x_label="ms a token",
             y_label="tokens/s",
             x_log=True,
