@@ -20,18 +20,18 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from experiments.displays import tell_ipython
+from experiments.notebook.displays import tell_ipython
 from patterns.errors import UserError
 from patterns.run import run_plan
 from patterns.summarize import summarize
 
 if TYPE_CHECKING:
     from experiments.compare import Comparison
-    from experiments.plotted import Plotted
-    from experiments.recorded import Recorded
-    from experiments.reported import Reported
+    from experiments.notebook.plotted import Plotted
+    from experiments.notebook.recorded import Recorded
+    from experiments.notebook.reported import Reported
+    from experiments.notebook.swept import Swept
     from experiments.study import Result
-    from experiments.swept import Swept
     from patterns.graph import Graph
     from patterns.library import Phase
     from patterns.plan import Plan
@@ -117,15 +117,15 @@ def compare(workload: str | Path, **request: Any) -> Comparison:
 
 def plot(comparison: Comparison, kind: str) -> Plotted:
     """A picture of a comparison, of a kind that `patternloom list plots` tells of. Raises UnknownName."""
-    from experiments.plotted import plotted
+    from experiments.notebook.plotted import plotted
 
     return plotted(comparison, kind)
 
 
 def report(comparison: Comparison) -> Reported:
     """A comparison as one page of HTML that needs no network: tables, both time lines, graph, bounds and sources."""
+    from experiments.notebook.reported import Reported
     from experiments.page.report import report_page
-    from experiments.reported import Reported
     from experiments.text.comparison import title
 
     return Reported(title(comparison).replace("\n", ": "), report_page(comparison))
@@ -147,8 +147,8 @@ def sweep(
     to do). scheduler: of a Dask cluster, "tcp://HOST:PORT". A point that does not fit or fails is a row that says why.
     Raises SpecError and other UserErrors for what is wrong with the sweep, its store or its cluster.
     """
+    from experiments.notebook.swept import sweep_of
     from experiments.sweep.workers import Workers
-    from experiments.swept import sweep_of
 
     if jobs is not None and (jobs < 1 or scheduler is not None):
         raise UserError("jobs: at least 1, and not with a scheduler, whose cluster has its own")
@@ -161,7 +161,7 @@ def profile(file: str | Path, step: str = "", *, against: str = "", **request: A
     step: a regular expression for the names of the ranges that are steps. against: a workload that the model runs
     beside it; `request`: as of `compare`, and what is not given follows the recording. Raises UserErrors.
     """
-    from experiments.recorded import recorded
+    from experiments.notebook.recorded import recorded
 
     if request and not against:
         raise UserError(f"{', '.join(request)}: of the model, which is asked with against=WORKLOAD")

@@ -67,7 +67,7 @@ class Comparison:
         return to_xarray(self.to_records(), ("machine", "mode"))
 
     def _repr_html_(self) -> str:
-        from experiments.displays import comparison_html
+        from experiments.notebook.displays import comparison_html
 
         return comparison_html(self)
 

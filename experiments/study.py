@@ -47,7 +47,7 @@ class Result:
         return write_folder(Path(folder), dict(self.files))
 
     def _repr_html_(self) -> str:
-        from experiments.displays import result_html
+        from experiments.notebook.displays import result_html
 
         return result_html(self)
 

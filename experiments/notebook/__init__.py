@@ -1,0 +1,1 @@
+"""What scripts and notebooks are handed: values that show themselves, are saved whole, and become data frames."""
