@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
 from patterns.errors import UserError
+
+
+class NoRoom(UserError):
+    """The disk is full: nothing else would fit, either."""
 
 
 def write_file(path: Path, content: bytes) -> None:
@@ -105,7 +110,8 @@ def unwritable(path: Path, error: OSError) -> UserError:
     """The message for a place that the system refuses."""
     if isinstance(error, FileNotFoundError) and not path.parent.exists():
         return UserError(f"cannot write {path}: there is no folder {path.parent}")
-    return UserError(f"cannot write {path}: {(error.strerror or str(error)).lower()}")
+    sort = NoRoom if error.errno in (errno.ENOSPC, errno.EDQUOT) else UserError
+    return sort(f"cannot write {path}: {(error.strerror or str(error)).lower()}")
 
 
 def current_umask() -> int:

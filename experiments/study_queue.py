@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from experiments.output import NoRoom
 from experiments.study_folder import write_study
 from patterns.errors import UserError
 
@@ -22,11 +23,12 @@ Tell = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Ended:
-    """A study that was run and written: what it found; or why it was not."""
+    """A study that was run and written: what it found; or why it was not. `full`: there is no room for others."""
 
     name: str
     finding: str = ""
     failure: str = ""
+    full: bool = False
 
 
 def run_studies(names: Sequence[str], output: Path, jobs: int, tell: Tell) -> Iterator[Ended]:
@@ -50,7 +52,7 @@ def one_study(name: str, output: Path, tell: Tell) -> Ended:
         result = run_study(name, tell)
         write_study(output / name, name, result)
     except UserError as error:
-        return Ended(name, failure=str(error))
+        return Ended(name, failure=str(error), full=isinstance(error, NoRoom))
     return Ended(name, result.finding)
 
 

@@ -65,10 +65,15 @@ def _json(path: Path, text: str) -> tuple[Record, ...]:
 
 def _csv(path: Path, text: str) -> tuple[Record, ...]:
     """Rows under a heading; what looks like a number is one, and nothing is None."""
-    lines = list(csv.reader(io.StringIO(text)))
+    try:
+        lines = list(csv.reader(io.StringIO(text), strict=True))
+    except csv.Error as error:
+        raise UserError(f"{path} is broken: {error}") from None
     if not lines or "\x00" in text:
         raise UserError(f"{path} is not a table: give a .csv, a .json or the store of a sweep")
     names = lines[0]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise UserError(f"{path}:1: several columns are called {', '.join(map(repr, twice))}")
     for number, line in enumerate(lines[1:], start=2):
         if line and len(line) != len(names):
             raise UserError(f"{path}:{number}: {len(line)} cells under {len(names)} headings")

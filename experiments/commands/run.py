@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from patterns.errors import UserError
+
 if TYPE_CHECKING:
     from experiments.study_queue import Ended
 
@@ -32,7 +34,7 @@ def command(study: str, output: Path, jobs: int | None, again: bool) -> int:
     \b
     Exit status:
     status 0: every study was run, or was there before
-    status 2: a mistake, such as a folder that cannot be written; nothing was run
+    status 2: a folder that cannot be written, and nothing was run; or a full disk, and the rest was not
     status 3: some studies failed; their names are told last
     """
     from experiments.processors import processors
@@ -63,13 +65,14 @@ def run_one(name: str, output: Path) -> None:
 
 def run_all(names: Sequence[str], output: Path, jobs: int, again: bool) -> int:
     """Run all studies that are not there yet, tell what each found in the order of names, and list them on a page."""
-    from experiments.output import check_writable
+    from experiments.output import check_writable, write_folder
     from experiments.page.index import FILE
     from experiments.study_folder import made_before
     from experiments.study_queue import Ended, run_studies
 
     if output.exists():
         check_writable(output / FILE, folder=False)
+    write_folder(output, {})  # before anything is run: some systems have places where nothing can be made
     before = {} if again else {name: made_before(output / name, name) for name in names}
     ended = {name: Ended(name, finding) for name, finding in before.items() if finding is not None}
     for name in ended:
@@ -78,6 +81,8 @@ def run_all(names: Sequence[str], output: Path, jobs: int, again: bool) -> int:
     write_index(names, ended, output)
     due = [name for name in names if name not in ended]
     for one in run_studies(due, output, jobs, lambda text: click.echo(text, err=True)):
+        if one.full:
+            raise UserError(f"{one.failure}; the studies so far are kept: make room and run it again to go on")
         ended[one.name] = one
         if one.failure:
             click.echo(f"{one.name} failed: {one.failure}", err=True)

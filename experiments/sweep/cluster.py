@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -45,7 +46,6 @@ def _connected(address: str) -> Iterator[Any]:
     try:
         distributed = import_module("distributed")
         from distributed.client import FutureCancelledError
-        from distributed.comm.addressing import parse_address, parse_host_port
         from distributed.comm.core import CommClosedError
         from distributed.scheduler import KilledWorker
     except ImportError:
@@ -53,10 +53,12 @@ def _connected(address: str) -> Iterator[Any]:
             "--scheduler needs the package distributed: pip install 'patternloom[cluster]', here and on the workers"
         ) from None
     try:
-        parse_host_port(parse_address(address, strict=True)[1])  # a client of no address would linger
+        asyncio.run(_spoken_to(address))  # a client of what is no scheduler would linger
         client = distributed.Client(address, timeout=CONNECT_S, set_as_default=False)
     except (OSError, ValueError) as error:
         raise UserError(f"there is no Dask scheduler at {address}: {_first_line(error)}") from None
+    except MemoryError:  # the first letters of another protocol, read as a length
+        raise UserError(f"there is no Dask scheduler at {address}: what answers there speaks otherwise") from None
     quiet = logging.getLogger("distributed")
     level = quiet.level
     quiet.setLevel(logging.CRITICAL + 1)  # what matters of a cluster that is lost is told in a line
@@ -73,6 +75,13 @@ def _connected(address: str) -> Iterator[Any]:
     finally:
         client.close(timeout=CONNECT_S)
         quiet.setLevel(level)
+
+
+async def _spoken_to(address: str) -> None:
+    """Greet what is at an address as a client does. Raises OSError, ValueError or MemoryError."""
+    connect: Any = import_module("distributed.comm").connect
+    comm = await connect(address, timeout=CONNECT_S)
+    await comm.close()
 
 
 def _first_line(error: BaseException) -> str:

@@ -33,6 +33,8 @@ class Code:
 
 Part = str | Table | Verbatim | Code
 FURTHER_IN = 8
+# What would steer a terminal: names of other people's files may hold it.
+STEERING = dict.fromkeys([*range(9), *range(11, 32), *range(127, 160)], "\N{REPLACEMENT CHARACTER}")
 
 
 def show_page(parts: Iterable[Part]) -> None:
@@ -92,7 +94,7 @@ def show_rich(parts: Iterable[Part], width: int) -> None:
             for number, piece in enumerate(split(part, width)):
                 console.print(*([""] if number else []), rich_table(piece), sep="\n")
         else:
-            console.print(Text(part_text(part, width)), soft_wrap=True)
+            console.print(Text(part_text(part, width).translate(STEERING)), soft_wrap=True)
         console.print()
 
 
@@ -100,14 +102,17 @@ def rich_table(table: Table) -> object:
     """A table for rich, as wide as the plain grid; rows whose first cell begins with a star stand out."""
     from rich import box
     from rich.table import Table as RichTable
+    from rich.text import Text
 
     lines_only = box.Box("    \n    \n ── \n    \n ── \n ── \n    \n    \n")
     drawn = RichTable(box=lines_only, show_edge=False, padding=(0, 1, 0, 0), pad_edge=False)
     for column in table.columns:
-        drawn.add_column(column.heading, justify="right" if column.right else "left", vertical="bottom", no_wrap=True)
+        drawn.add_column(
+            Text(column.heading), justify="right" if column.right else "left", vertical="bottom", no_wrap=True
+        )
     for number, row in enumerate(table.rows):
         drawn.add_row(
-            *row,
+            *(Text(cell.translate(STEERING)) for cell in row),  # never markup: names may have brackets
             style="bold" if row[0].startswith("*") else None,
             end_section=number + 1 in table.rules,
         )

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
-from experiments import study, study_folder
+from experiments import output, study, study_folder
 from experiments.cli import cli
 from experiments.study_queue import run_studies
 from patterns.errors import UserError
@@ -124,6 +126,37 @@ def test_what_cannot_be_written_is_refused_before_anything_is_run(place: str, tm
     assert result.exit_code == 2
     assert str(path) in result.stderr
     assert not ran
+
+
+def test_a_full_disk_ends_the_run_and_the_studies_so_far_are_kept(
+    tmp_path: Path, ran: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = output.replace_file
+
+    def full_after_a_study(path: Path, content: bytes) -> None:
+        if path.parent.name == "kernel_looping":
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        write(path, content)
+
+    ran += ["", ""]
+    monkeypatch.setattr(output, "replace_file", full_after_a_study)
+    result = CliRunner().invoke(cli, ["run", "all", "-j", "1", "-o", str(tmp_path)])
+    assert result.exit_code == 2
+    assert ran[2:] == ["calls_per_token", "kernel_looping"]
+    assert "no space left on device; the studies so far are kept: make room and run it again" in result.stderr
+    assert study_folder.made_before(tmp_path / "calls_per_token", "calls_per_token") is not None
+
+
+def test_a_place_where_nothing_can_be_made_is_refused_first(
+    tmp_path: Path, ran: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    monkeypatch.setattr(Path, "mkdir", refuse)
+    result = CliRunner().invoke(cli, ["run", "all", "-j", "1", "-o", str(tmp_path / "there")])
+    assert (result.exit_code, ran) == (2, [])
+    assert "read-only file system" in result.stderr
 
 
 def test_a_study_in_a_process_of_its_own_is_written_and_a_mistake_is_told(tmp_path: Path) -> None:

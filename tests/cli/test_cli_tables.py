@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from experiments.text.page import Code, page_text, part_text, rich_table
+from experiments.text.page import Code, page_text, part_text, rich_table, show_rich
 from experiments.text.table import Column, Table, split, table_text
 
 TABLE = Table(
@@ -84,3 +84,10 @@ def test_rich_draws_the_same_cells_in_the_same_width() -> None:
     Console(width=80, file=drawn).print(rich_table(TABLE))
     lines = [line.rstrip() for line in drawn.getvalue().splitlines()]
     assert lines == [line.replace("-", "─") for line in table_text(TABLE, 80).splitlines()]
+
+
+def test_what_a_name_holds_is_drawn_and_never_followed(capsys: pytest.CaptureFixture[str]) -> None:
+    table = Table((Column("name[/b]", right=False),), (("a[/x][bold]<&>",), ("b\x1b[31mred",)))
+    show_rich([table, "as \x1b[2J is"], 80)
+    drawn = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+    assert [drawn[0], *drawn[2:]] == ["name[/b]", "a[/x][bold]<&>", "b\ufffd[31mred", "", "as \ufffd[2J is", ""]

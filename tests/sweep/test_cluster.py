@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import socket
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -43,6 +45,19 @@ def test_a_scheduler_that_is_not_there(tmp_path: Path, address: str, monkeypatch
     result = CliRunner().invoke(cli, ["sweep", str(written(tmp_path, SOFTMAX)), "--scheduler", address])
     assert result.exit_code == 2
     assert result.stderr.startswith(f"Error: there is no Dask scheduler at {address}: ")
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_what_answers_and_is_no_scheduler_is_told_in_a_line(tmp_path: Path) -> None:
+    pytest.importorskip("distributed")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        greeting = threading.Thread(target=lambda: server.accept()[0].sendall(b"HTTP/1.1 400 Bad Request\r\n" * 9))
+        greeting.start()
+        address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
+        result = CliRunner().invoke(cli, ["sweep", str(written(tmp_path, SOFTMAX)), "--scheduler", address])
+        greeting.join()
+    assert result.exit_code == 2
+    assert result.stderr == f"Error: there is no Dask scheduler at {address}: what answers there speaks otherwise\n"
 
 
 def test_without_the_extra_its_name_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
