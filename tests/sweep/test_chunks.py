@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from experiments.point import Point
+from experiments.sweep import workers
 from experiments.sweep.chunks import CHUNK_S, FIRST, Done, Pace, alike, chunks
 from experiments.sweep.identity import Task
 from experiments.sweep.row import Row
@@ -65,3 +67,8 @@ def test_modes_of_a_context_stay_together() -> None:
     for chunk in chunks(modes, pace):
         assert len(chunk) % 2 == 0
         assert len({task.point.context for task in chunk}) == len(chunk) // 2
+
+
+def test_no_workers_are_started_for_a_sweep_that_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "on_cores", lambda *_: pytest.fail("started workers"))
+    assert list(workers.run_chunks(workers.Workers(), iter(()), (), Pace(), 0)) == []
