@@ -91,22 +91,18 @@ def model_beside(ctx: click.Context, found: Profile, values: dict[str, Any]) -> 
 
 def print_profile(found: Profile, beside: Against | None, top: int, as_json: bool, as_csv: bool) -> None:
     """The result on stdout in the form that was asked for."""
-    from experiments.profile.show_against import against_parts, against_record
+    from experiments.profile.show_against import whole_parts, whole_record
 
     if as_json:
         import json
 
-        from experiments.profile.record import profile_record
-
-        record = profile_record(found) | ({"against": against_record(beside)} if beside else {})
-        click.echo(json.dumps(record, indent=2, allow_nan=False))
+        click.echo(json.dumps(whole_record(found, beside), indent=2, allow_nan=False))
     elif as_csv:
         from experiments.export import records_csv
         from experiments.profile.record import profile_rows
 
         click.echo(records_csv(profile_rows(found)), nl=False)
     else:
-        from experiments.profile.show import profile_parts
         from experiments.text.page import show_page
 
-        show_page([*profile_parts(found, top), *(against_parts(beside) if beside else ())])
+        show_page(list(whole_parts(found, beside, top)))

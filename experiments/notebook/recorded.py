@@ -26,10 +26,9 @@ class Recorded:
 
     def to_dict(self) -> dict[str, Any]:
         """As `patternloom profile --json` prints it; times are in ns."""
-        from experiments.profile.record import profile_record
-        from experiments.profile.show_against import against_record
+        from experiments.profile.show_against import whole_record
 
-        return profile_record(self.found) | ({"against": against_record(self.beside)} if self.beside else {})
+        return whole_record(self.found, self.beside)
 
     def to_dataframe(self) -> pandas.DataFrame:
         """A row a class and a row a kernel's name, by device. Raises UserError without the extra `analysis`."""
@@ -40,12 +39,9 @@ class Recorded:
 
     def _repr_html_(self) -> str:
         from experiments.page.parts import parts_markup
-        from experiments.profile.show import profile_parts
-        from experiments.profile.show_against import against_parts
+        from experiments.profile.show_against import whole_parts
 
-        return str(
-            parts_markup([*profile_parts(self.found, TOP), *(against_parts(self.beside) if self.beside else ())])
-        )
+        return str(parts_markup(whole_parts(self.found, self.beside, TOP)))
 
 
 def recorded(file: Path, step: str, workload: str, asked: Mapping[str, Any]) -> Recorded:

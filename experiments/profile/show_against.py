@@ -8,6 +8,9 @@ from typing import Any
 
 from experiments.profile.against import Against, Predicted, differences, distance, recorded_counts
 from experiments.profile.classes import sorts
+from experiments.profile.profiled import Profile
+from experiments.profile.record import profile_record
+from experiments.profile.show import profile_parts
 from experiments.profile.told import ns_text
 from experiments.text.comparison import run_word, title
 from experiments.text.page import Part
@@ -17,6 +20,18 @@ from experiments.text.table import Column, Table
 SHOWN_DIFFERENCES = 6
 # From a policy that differs in more than this share of its calls, a step is something else.
 FAR = 0.5
+
+
+def whole_parts(profile: Profile, beside: Against | None, top: int) -> Iterator[Part]:
+    """The page of a recording, with `top` kernels by name, and of the model beside it where it was asked."""
+    yield from profile_parts(profile, top)
+    if beside:
+        yield from against_parts(beside)
+
+
+def whole_record(profile: Profile, beside: Against | None) -> dict[str, Any]:
+    """The same as JSON data."""
+    return profile_record(profile) | ({"against": against_record(beside)} if beside else {})
 
 
 def against_parts(found: Against) -> Iterator[Part]:
