@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from experiments.studies.fixed_time_per_layer import PUBLISHED_US, STUDY, record
-from experiments.survey import records_table
+from experiments.studies.fixed_time_per_layer import PUBLISHED_US, STUDY, cases, record
+from experiments.survey import Record, records_table
+
+
+def row(machine: str, model: str, members: int) -> Record | None:
+    """The row of one of the survey's cases."""
+    (case,) = [c for c in cases() if (c.machine, c.workload, c.members) == (machine, model, members)]
+    return record(case)
 
 
 def test_bytes_and_layers_add_up_to_the_token() -> None:
-    found = record("sn40l", "looped", "llama-3.1-8b", 8)
+    found = row("sn40l", "llama-3.1-8b", 8)
     assert found is not None
     assert found["bytes_ms"] + found["layers"] * found["layer_us"] / 1e3 == pytest.approx(found["token_ms"])
     # Weights but the embedding, and 1,024 tokens of cache, an eighth each, at what streams get.
@@ -25,21 +31,21 @@ def streams_get(machine: str) -> float:
 
 
 def test_what_has_no_room_is_left_out() -> None:
-    assert record("h100_sxm", "library", "llama-3.1-70b", 1) is None
-    assert record("sn40l", "looped", "llama-3.1-70b", 1) is None
+    assert row("h100_sxm", "llama-3.1-70b", 1) is None
+    assert row("sn40l", "llama-3.1-70b", 1) is None
 
 
 def test_the_sentence_has_the_published_values_beside_ours() -> None:
     rows = [
-        record(*way, model, members)
-        for way in (("sn40l", "looped"), ("h100_sxm", "library"))
+        row(machine, model, members)
+        for machine in ("sn40l", "h100_sxm")
         for model, members in (("llama-3.1-8b", 4), ("llama-3.1-8b", 8))
     ]
-    sentence = STUDY.finding([row for row in rows if row])
-    for row in rows:
-        assert row is not None
-        published = PUBLISHED_US.get((row["machine"], row["model"], row["members"]))
-        shown = f"{row['model']} on {row['members']} x {row['machine']} {published} us (here {row['layer_us']:.1f})"
+    sentence = STUDY.finding([one for one in rows if one])
+    for one in rows:
+        assert one is not None
+        published = PUBLISHED_US.get((one["machine"], one["model"], one["members"]))
+        shown = f"{one['model']} on {one['members']} x {one['machine']} {published} us (here {one['layer_us']:.1f})"
         assert (shown in sentence) is (published is not None)
     # A looped layer costs far less beside its bytes than a layer of kernels does.
     assert rows[1] is not None

@@ -32,7 +32,7 @@ def test_the_rotation_takes_error_away(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def error(name: str) -> float:
         method = methods[f"fp8, {name}"]
-        done = evaluate(method.graph(), method.given(arrays), rounding=every_result)["y"]
+        done = evaluate(study.graph_of(method), study.given_to(method, arrays), rounding=every_result)["y"]
         return float(np.sqrt(((done.reshape(exact.shape) - exact) ** 2).mean()))
 
     plain, rotated = error("plain"), error("block scales, rotated")

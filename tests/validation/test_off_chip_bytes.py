@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from experiments.point import Point
 from experiments.studies.off_chip_bytes import PARTS, finding, part_of, record
 from patterns.count import compulsory
 from patterns.library import workload
@@ -11,7 +12,7 @@ from patterns.library import workload
 
 @pytest.mark.parametrize("name", ["softmax", "attention"])
 def test_parts_add_up_and_what_fusion_removes_passed_between_calls(name: str) -> None:
-    rows = [record(name, "decode", None, mode) for mode in ("unfused", "fused", "looped")]
+    rows = [record(Point(name, "sn40l", mode)) for mode in ("unfused", "fused", "looped")]
     for row in rows:
         assert sum(row[f"{part}_gb"] for part in PARTS) == pytest.approx(row["whole_gb"])
         assert row["needed_gb"] == pytest.approx(compulsory(workload(name)).total_bytes / 1e9)
