@@ -45,8 +45,8 @@ def work_of(
     used = Sharing(min(tiles, machine.sm_count), 1 if collective else members)
     dearest = max(cuts, key=lambda priced: _tile_cycles(priced, machine, used)) if len(cuts) > 1 else cuts[0]
     cut = dearest.cut
-    most_loaded = max(priced.cut.tile_bytes for priced in cuts)
-    most_stored = max(priced.cut.out_bytes for priced in cuts)
+    every = [priced.cut for priced in cuts]
+    most_loaded, most_stored = max([one.tile_bytes for one in every]), max([one.out_bytes for one in every])
     transfers = Transfers(
         Transfer(most_loaded, cut.steps_per_tile, total.hbm_read, total.loaded),
         Transfer(most_stored, 1, total.hbm_written, total.stored),
@@ -61,12 +61,12 @@ def work_of(
         exchanged=Use("link", network_cycles(machine, payload, used.active_sms), "send", (("network_bytes", payload),)),
         waves=waves(tiles, transfers, machine),
         steps=cut.steps_per_tile,
-        slot_bytes=max(priced.cut.step_bytes for priced in cuts),
-        held_bytes=max(priced.cut.held_bytes for priced in cuts),
-        step=(*(use for amounts in dearest.step for use in uses(amounts, machine, used)), *_meetings(cut, machine)),
+        slot_bytes=max([one.step_bytes for one in every]),
+        held_bytes=max([one.held_bytes for one in every]),
+        step=(*[use for amounts in dearest.step for use in uses(amounts, machine, used)], *_meetings(cut, machine)),
         finish=(*uses(dearest.finish, machine, used), *_last_part(cut, machine)),
         latency_cycles=_latency_cycles(cuts, total, machine, summed=summed),
-        accumulators=max(priced.cut.accumulators for priced in cuts),
+        accumulators=max([one.accumulators for one in every]),
         grid=_grid(tiles, dearest, transfers, machine) if cut.space.matrix else None,
         row_blocks=min((mma_of(cut, product, machine).row_blocks for product in cut.space.products), default=1),
         shared_bytes=shared_bytes,

@@ -3,12 +3,13 @@ take. Of those with a bound that is known before, most need no prediction."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 from gpu_model.able_schedules import able_schedules, loader_of
 from gpu_model.asked import Asked, Chosen
+from gpu_model.bounds import least_cycles
 from gpu_model.cluster import has_common_operand, moved_in_cluster
 from gpu_model.cuts import Priced
 from gpu_model.fit import misfit, most_slots
@@ -25,7 +26,6 @@ from gpu_model.schedule import (
     dma_warp_counts,
     fixed_of,
     has_bound,
-    least_cycles,
     schedule_named,
     splits_shared,
 )
@@ -48,12 +48,12 @@ def candidates(asked: Asked, targets: Iterable[Targets], machine: Machine, clock
     tried = [_tiled(asked, cuts, machine) for cuts in cuttings(asked, targets, machine)]
     if asked.is_named or not all(has_bound(schedule_named(name)) for name in names):
         return [chosen for tiled in tried for chosen in _scheduled(asked, names, tiled, machine, clock_hz)]
-    bounds = [_bound(tiled, names, machine, clock_hz) for tiled in tried]
+    bounds = [_bounds(asked, tiled, names, machine, clock_hz) for tiled in tried]
     found: dict[int, list[Chosen]] = {}
     first: dict[str, list[tuple[int, Rank]]] = {name: [] for name in names}
-    for number in sorted(range(len(tried)), key=bounds.__getitem__):
+    for number in sorted(range(len(tried)), key=lambda number: min(bounds[number].values())):
         busy, bound = min(tried[number].tiles, machine.sm_count), bounds[number]
-        left = tuple(name for name in names if not any(sms >= busy and rank < bound for sms, rank in first[name]))
+        left = tuple(name for name in names if not any(sms >= busy and rank < bound[name] for sms, rank in first[name]))
         found[number] = list(_scheduled(asked, left, tried[number], machine, clock_hz)) if left else []
         for chosen in found[number]:
             if chosen.misfit is None:
@@ -89,17 +89,19 @@ def _tiled(asked: Asked, cuts: tuple[Priced, ...], machine: Machine) -> _Tiled:
     return _Tiled(cuts, total, work_alone(asked, cuts, total, machine), matrix_load(cuts, machine))
 
 
-def _bound(tiled: _Tiled, names: tuple[str, ...], machine: Machine, clock_hz: int) -> Rank:
-    """The first rank that these tiles can have under any schedule.
+def _bounds(asked: Asked, tiled: _Tiled, names: tuple[str, ...], machine: Machine, clock_hz: int) -> Mapping[str, Rank]:
+    """The first rank that these tiles can have under each schedule.
 
     Where a mask leaves tiles different steps, schedules differ in which SM has most: there is no bound.
     """
     work = tiled.alone
     slots = min(most_slots(work, machine), work.tiles * work.steps)
     if any(priced.cut.kept for priced in tiled.cuts):
-        return 0, -slots
-    cycles = min(least_cycles(schedule_named(name), work, machine) for name in names)
-    return least_in_clock(machine, *tiled.matrix, cycles, clock_hz), -slots
+        return dict.fromkeys(names, (0, -slots))
+    loaders = tuple(_loading(asked.fixed, name, machine)[0] for name in names)
+    found = least_cycles(names, loaders, work, machine)
+    ranks = {cycles: (least_in_clock(machine, *tiled.matrix, cycles, clock_hz), -slots) for cycles in set(found)}
+    return {name: ranks[cycles] for name, cycles in zip(names, found, strict=True)}
 
 
 def _scheduled(

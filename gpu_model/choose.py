@@ -87,8 +87,11 @@ def _settled(asked: Asked, chosen: Chosen, clock_hz: int) -> Chosen:
     if not chosen.machine.boost_clock_hz or not matrix[0]:
         return chosen
     total = moved([priced.cut for priced in chosen.cuts], asked.cold, chosen.machine)
+    cycles = predicted(schedule, chosen.work, choice, chosen.machine)
     for _ in range(SETTLING):
-        machine = loaded(chosen.machine, *matrix, predicted(schedule, chosen.work, choice, chosen.machine))
+        machine = loaded(chosen.machine, *matrix, cycles)
+        if machine.clock_hz == chosen.machine.clock_hz:
+            break
         alone = work_alone(asked, chosen.cuts, total, machine)
         work = work_under(asked, chosen.cuts, total, alone, chosen.schedule, choice.cluster, machine)
         cycles = predicted(schedule, work, choice, machine)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from math import prod
 
 from gpu_model.access import Access
-from gpu_model.space import Space
+from gpu_model.space import Space, steps_of
 from patterns.count import storage_of
 from patterns.graph import Node
 from patterns.plan import Tile
@@ -32,6 +33,21 @@ class Footprint:
     def reads(self) -> tuple[tuple[Access, int], ...]:
         """What a tile has of each tensor that it reads, in bytes."""
         return tuple((access, access.num_bytes(self.sizes)) for access in self.space.reads)
+
+    @cached_property
+    def different(self) -> tuple[tuple[Access, int, bool, int], ...]:
+        """Of each tensor that a tile reads: its bytes, each element once, whether steps go along it, and how many tiles
+        have other parts of it."""
+        space = self.space
+        return tuple(
+            (
+                access,
+                access.different_bytes(self.sizes),
+                self.is_stepped(access.changes),
+                prod([steps_of(loop, space.sizes) for loop in self.loops if loop.dim in access.changes]),
+            )
+            for access in space.reads
+        )
 
     @cached_property
     def step_bytes(self) -> int:

@@ -62,6 +62,9 @@ def least_in_clock(machine: Machine, matrix_flops: int, peak_flops_per_cycle: in
         # A billionth is more than floats are off.
         if room > 0:
             least = min(least, int(max(cycles, lost / room) * (1 - 1e-9)) * clock_hz // clock)
+        # From twice what is lost on, the first of each step take longer and longer.
+        if 2 * lost <= cycles:
+            break
     return least
 
 

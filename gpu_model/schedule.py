@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache, lru_cache
 from typing import Literal, Protocol, cast
 
@@ -22,6 +23,7 @@ DOUBLE_BUFFER, MANY = 2, 64
 # mm: one matrix product. online: products with a reduce between them that is rescaled part by part. collective: a sum
 # over several GPUs. stream: others.
 Job = Literal["mm", "online", "stream", "collective"]
+Bound = Callable[[Work, Machine], int]
 
 
 class Schedule(Protocol):
@@ -97,9 +99,9 @@ def has_bound(schedule: Schedule) -> bool:
     return hasattr(schedule, "at_least")
 
 
-def least_cycles(schedule: Schedule, work: Work, machine: Machine) -> int:
-    """Cycles that a schedule with a bound predicts at least."""
-    return cast(int, getattr(schedule, "at_least")(work, machine))  # noqa: B009  few schedules have one
+def bound_of(schedule: Schedule) -> Bound:
+    """What tells the cycles that a schedule with a bound predicts at least."""
+    return cast(Bound, getattr(schedule, "at_least"))  # noqa: B009  few schedules have one
 
 
 def told_of(name: str, work: Work, choice: Choice, machine: Machine) -> str:

@@ -73,9 +73,9 @@ def _from_hbm(name: str, once: int, cuts: Sequence[Cut], machine: Machine) -> in
     again = [
         (_of_patches(cut, access, machine), 1)
         if access.through
-        else (access.different_bytes(cut.sizes) * cut.loads_of(access), _sharing(cut, access, machine))
+        else (num_bytes * (cut.all_steps if stepped else cut.tiles), _sharing(cut, access, different, machine))
         for cut in cuts
-        for access in cut.space.reads
+        for access, num_bytes, stepped, different in cut.footprint.different
         if access.tensor == name
     ]
     if len(again) == 1:  # as most
@@ -97,12 +97,11 @@ def _of_patches(cut: Cut, access: Access, machine: Machine) -> int:
     return access.different_bytes(cut.space.tile_sizes(patch)) * -(-cut.tiles // (cut.parts * tiles))
 
 
-def _sharing(cut: Cut, access: Access, machine: Machine) -> int:
-    """Tiles of a set that runs together which read the same part of a tensor."""
+def _sharing(cut: Cut, access: Access, different: int, machine: Machine) -> int:
+    """Tiles of a set that runs together which read the same part of a tensor, of which there are so many different."""
     together = min(machine.sm_count, cut.tiles)
     if cut.space.matrix:
         return _sharing_in_patch(cut, cut.space.matrix, access, together)
-    different = prod(steps_of(loop, cut.space.sizes) for loop in cut.loops if loop.dim in access.changes)
     return max(1, min(together, cut.tiles // different))
 
 

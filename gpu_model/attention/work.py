@@ -261,7 +261,7 @@ def work_of_online(name: str, priced: Priced, total: Moved, machine: Machine) ->
         steps=cut.steps_per_tile,
         slot_bytes=cut.step_bytes,
         held_bytes=cut.held_bytes,
-        step=tuple(use for amounts in priced.step for use in uses(amounts, machine, sharing)),
+        step=tuple([use for amounts in priced.step for use in uses(amounts, machine, sharing)]),
         finish=uses(priced.finish, machine, sharing),
         latency_cycles=machine.load_latency_cycles,
         accumulators=tile.scores + tile.results,
