@@ -13,6 +13,16 @@ Record = Mapping[str, Any]
 
 # Labels have these in words.
 UNITS = {**SYMBOLS, "bytes": "bytes", "flops": "flops", "ratio": "ratio"}
+# Words that are written in capitals.
+CAPITALS = {
+    **{word: word.upper() for word in ("hbm", "ddr", "l2", "gpu", "rdu", "sm", "tc", "sram", "cta")},
+    "gpus": "GPUs",
+    "rdus": "RDUs",
+    "sms": "SMs",
+    "ctas": "CTAs",
+    "pcus": "PCUs",
+    "pmus": "PMUs",
+}
 LONGEST_NAME = 48
 
 
@@ -70,7 +80,8 @@ def axis_label(column: str) -> str:
     before, per, after = column.rpartition(PER)
     words = (before if per else column).split("_")
     unit = UNITS.get(words[-1], words[-1] if per else "")
-    quantity = " ".join(words[:-1] if unit else words).replace("off chip", "off-chip")
+    named = (CAPITALS.get(word, word) for word in (words[:-1] if unit else words))
+    quantity = " ".join(named).replace("off chip", "off-chip")
     if per:
         unit += f"/{UNITS.get(after, after.replace('_', ' '))}"
     return ", ".join(part for part in (quantity, unit) if part)

@@ -18,8 +18,10 @@ MOST_KNOWN = 10
 
 
 def plain(value: float) -> str:
-    """A tick's number: '0.05', '20', '5k', '1.2M'."""
+    """A tick's number: '0.05', '20', '5k', '1.2M'; '4,096' where a prefix would leave a fraction of a whole number."""
     size = abs(value)
+    if 1e3 <= size < 1e6 and float(value).is_integer() and value % 100:
+        return f"{value:,.0f}"
     for step, prefix in PREFIXES:
         if size >= step:
             return f"{value / step:.4g}{prefix}"

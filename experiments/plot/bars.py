@@ -35,8 +35,9 @@ GROUP_GAP = 0.5
 MOST_BARS = 250
 # Of a number beside a bar.
 LETTER_INCHES = 0.06
-# Letters of a bar's name, in the figure of one column.
-NARROW_LETTERS = 18
+# Letters of a line of a bar's name in the figure of one column: where several bars have one name, and where each has
+# its own, of which no three lines fit beside it.
+NARROW_LETTERS, SINGLE_LETTERS = 18, 24
 
 
 @dataclass(frozen=True)
@@ -84,9 +85,10 @@ class Bars:
         figure = sheet(width, 0.4 + sum(heights) + 0.1 * len(heights), self.title)
         grid = figure.subplots(len(panels), 1, squeeze=False, sharex=True, height_ratios=heights)[:, 0]
         foot = log_floor(self._all_values(rows)) if self.log else 0.0
+        letters = SINGLE_LETTERS if self.stacked or len(self.values) == 1 and not self.by else NARROW_LETTERS
         for axes, panel, part in zip(grid, panels, parts, strict=True):
             self._scale(axes, rows)
-            self._panel(axes, part, looks, foot, NARROW_LETTERS if width == ONE_COLUMN else 2 * NARROW_LETTERS)
+            self._panel(axes, part, looks, foot, letters if width == ONE_COLUMN else 2 * NARROW_LETTERS)
             if self.panel:
                 name_panel(axes, shown(panel), width)
         label = self.x_label or values_label(self.values)

@@ -78,8 +78,7 @@ def _row(
 
 
 def _figure(width: float, comparison: Comparison, known: Known) -> Figure:
-    lines = title(comparison) if width == TWO_COLUMNS else comparison.graph.name
-    figure = sheet(width, 1.5 + BAR_INCHES * max(2, len(known)), lines)
+    figure = sheet(width, 1.5 + BAR_INCHES * max(2, len(known)), title(comparison))
     axes = figure.subplots()
     if not known:
         axes.text(0.5, 0.5, UNKNOWN, ha="center", va="center")

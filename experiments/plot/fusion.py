@@ -123,7 +123,11 @@ def _figure(width: float, comparison: Comparison, bars: Sequence[Bar], groups: G
 def _bar_panels(axes: dict[str, Axes], bars: Sequence[Bar], word: str, wide: bool) -> None:
     """Calls and bytes; modes have their names left of the first of panels that stand side by side."""
     texts: tuple[Callable[[int], str], ...] = ("{:,}".format, bytes_text, bytes_text)
-    labels = (f"calls in one {word}", f"HBM and DDR bytes in one {word}", "bytes above the graph's own")
+    labels = (
+        f"calls in one {word}",
+        f"HBM and DDR bytes\nin one {word}" if wide else f"HBM and DDR bytes in one {word}",
+        "bytes above the graph's own",
+    )
     for name, heading, text, label in zip(PANELS, TITLES, texts, labels, strict=True):
         panel(axes[name], bars, [getattr(bar, name) for bar in bars], text)
         if wide:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
+from experiments.plot.bars import Bars
 from experiments.survey import Record, Survey
 
 MACHINE, MODEL, SOCKETS, CONTEXT = "sn40l", "llama-3.1-8b", 8, 4096
@@ -78,5 +79,14 @@ STUDY = Survey(
     cases=lambda: alternatives(),
     record=record,
     finding=finding,
+    figures=(
+        Bars(
+            "alternatives",
+            label="figure",
+            values=tuple(f"{phase}_ratio" for phase, _ in PHASES),
+            title="Times with each alternative, in order of the table",
+            x_label="times as long as by the file's values",
+        ),
+    ),
     keys=2,
 )

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from experiments.plot.bars import Bars
 from experiments.survey import Record, Survey
 
 if TYPE_CHECKING:
@@ -235,4 +236,14 @@ STUDY = Survey(
     cases=methods,
     record=record,
     finding=finding,
+    figures=(
+        Bars(
+            "errors",
+            label="attention",
+            values=("gpu_rmse_millionths", "rdu_rmse_millionths"),
+            title="Root mean square error of attention",
+            x_label="error, millionths",
+            log=True,
+        ),
+    ),
 )

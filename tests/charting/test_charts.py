@@ -169,7 +169,7 @@ def test_names_of_columns_for_people() -> None:
     labels = {
         "time_us": "time, us",
         "tokens_per_s": "tokens/s",
-        "hbm_gb_per_s": "hbm, GB/s",
+        "hbm_gb_per_s": "HBM, GB/s",
         "off_chip_bytes": "off-chip, bytes",
         "energy_j": "energy, J",
         "batch": "batch",
