@@ -85,7 +85,7 @@ class Bars:
         figure = sheet(width, 0.4 + sum(heights) + 0.1 * len(heights), self.title)
         grid = figure.subplots(len(panels), 1, squeeze=False, sharex=True, height_ratios=heights)[:, 0]
         foot = log_floor(self._all_values(rows)) if self.log else 0.0
-        letters = SINGLE_LETTERS if self.stacked or len(self.values) == 1 and not self.by else NARROW_LETTERS
+        letters = SINGLE_LETTERS if self.stacked or (len(self.values) == 1 and not self.by) else NARROW_LETTERS
         for axes, panel, part in zip(grid, panels, parts, strict=True):
             self._scale(axes, rows)
             self._panel(axes, part, looks, foot, letters if width == ONE_COLUMN else 2 * NARROW_LETTERS)

@@ -88,13 +88,11 @@ def told(rows: Sequence[Record], model: str) -> str:
     worse = [f"{row['fusion']!r} loses {-row['saved_us']:.0f} us" for row in own if row["saved_us"] < -1]
     saved_us = first["time_us"] - last["time_us"]
     share = 100 * saved_us / (first["time_us"] - first["bound_us"])
-    per_call = [row["saved_us_a_call"] for row in own if row["saved_us_a_call"] is not None]
     return (
         f"{model} goes from {first['calls']:,} calls and {first['time_us']:,.0f} us to {last['calls']:,} and"
         f" {last['time_us']:,.0f} us ({last['fusion']}), {share:.0f} % of the way to its bound; most comes with"
         f" {best['fusion']!r} ({best['saved_us']:,.0f} us, {best['saved_calls']:,} calls, {best['saved_mb']:,.0f} MB)"
-        f"{''.join(f', {one}' for one in worse)}; a call that is not made saves {min(per_call):.1f} to"
-        f" {max(per_call):.1f} us"
+        f"{''.join(f', {one}' for one in worse)}"
     )
 
 

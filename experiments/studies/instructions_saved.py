@@ -147,7 +147,7 @@ def finding(rows: Sequence[Record]) -> str:
     copies = (ROWS + COLUMNS) * INNER * ELEMENT_BYTES // COPY_BYTES
     saved = 100 * (1 - kernel["tma"]["instructions"] / kernel["cp_async"]["instructions"])
     ones = [row for row in rows if row["what"] == ONE]
-    overheads = "; ".join(map(_overhead, ones))
+    overheads = "; ".join(_overhead(row) for row in ones if row["printed_percent"] is not None or row is ones[-1])
     on_rdu = next(row for row in rows if row["machine"] == RDU)
     by_copies, by_tma, staged = tile["cp_async"], tile["tma"], tile["registers"]
     before, after = kernel["cp_async"]["overhead_percent"], kernel["tma"]["overhead_percent"]

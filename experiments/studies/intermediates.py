@@ -69,16 +69,15 @@ def finding(rows: Sequence[Record]) -> str:
     told = []
     for step in dict.fromkeys(row["step"] for row in rows):
         by_run = {row["run"]: row for row in rows if row["step"] == step}
-        apart, operator, library = (by_run[f"{GPU} {mode}"] for mode in ("pattern", "operator", "library"))
+        apart, library = (by_run[f"{GPU} {mode}"] for mode in ("pattern", "library"))
         unfused, looped = (by_run[f"{RDU} {mode}"] for mode in ("unfused", "looped"))
         told.append(
-            f"in {step} kernels of a pattern hand on {gb(apart['between_calls_gb'])}, of an operator"
-            f" {gb(operator['between_calls_gb'])}, tuned ones {gb(library['between_calls_gb'])}; the GPU's HBM sees"
-            f" {gb(apart['off_chip_gb'])}, {gb(operator['off_chip_gb'])} and {gb(library['off_chip_gb'])}"
-            f"{kept(operator)}, that of the {RDU} {gb(unfused['off_chip_gb'])} unfused and {gb(looped['off_chip_gb'])}"
-            f" looped, beside {gb(looped['needed_gb'])} that every plan moves"
+            f"in {step} kernels of a pattern hand on {gb(apart['between_calls_gb'])} and tuned ones"
+            f" {gb(library['between_calls_gb'])}, of which the GPU's HBM sees {gb(apart['off_chip_gb'])} and"
+            f" {gb(library['off_chip_gb'])}{kept(library)}; the {RDU}'s {gb(unfused['off_chip_gb'])} unfused and"
+            f" {gb(looped['off_chip_gb'])} looped"
         )
-    return f"Intermediate results of {MODEL}: {'; '.join(told)}."
+    return f"Intermediate results of {MODEL}: {'. '.join(told)}.".replace(". in ", ". In ")
 
 
 def kept(row: Record) -> str:

@@ -109,7 +109,7 @@ def finding(rows: Sequence[Record]) -> str:
     if whole:
         most = max(whole, key=lambda row: row["intermediates_mb"])
         told += (
-            f" A layer is one call in {len(whole)} of {len(rows)} steps, up to {most['intermediates_mb']:.0f} MB of"
+            f" A layer is one call in {len(whole)} of {len(rows)} steps, up to {most['intermediates_mb']:,.0f} MB of"
             f" intermediates ({most['step']})."
         )
     if cut:
@@ -124,7 +124,7 @@ def finding(rows: Sequence[Record]) -> str:
 def dear(rows: Sequence[Record]) -> str:
     """Where a longer prompt in more calls takes less time than a shorter one in one: fitting costs more than a cut."""
     found = [
-        f" {one['step']} takes {one['time_ms']:.1f} ms in {number_of(one['calls_a_layer'], 'call')} a layer,"
+        f" Yet {one['step']} takes {one['time_ms']:.1f} ms in {number_of(one['calls_a_layer'], 'call')} a layer,"
         f" {two['step']} {two['time_ms']:.1f} ms in {two['calls_a_layer']}: to fit costs more than to be cut."
         for one, two in pairwise(rows)
         if two["calls_a_layer"] > one["calls_a_layer"] and two["time_ms"] < one["time_ms"]

@@ -46,7 +46,7 @@ CASES = (
     Allocation("8 each, 256 for all products", tuple((s, 256 if s in PRODUCTS else 8) for s in STAGES)),
     Allocation("by work, as the compiler does"),
 )
-FIRST, ALL_SAME, BY_WORK = CASES[0].name, CASES[4].name, CASES[-1].name
+ALL_SAME, BY_WORK = CASES[4].name, CASES[-1].name
 
 
 def record(case: Allocation) -> Record:
@@ -116,17 +116,14 @@ def stage_cycles(timeline: Timeline) -> Mapping[str, int]:
 def finding(rows: Sequence[Record]) -> str:
     """What the slowest stage costs with equal units, and what units by work give back."""
     named = {row["pcus_given"]: row for row in rows}
-    first, alike, by_work = (named[name] for name in (FIRST, ALL_SAME, BY_WORK))
+    alike, by_work = (named[name] for name in (ALL_SAME, BY_WORK))
     worst = max(abs(row["closed_form_cycles"] / row["cycles"] - 1) for row in rows)
-    shared = first["one_after_another_cycles"] / first["cycles"]
     return (
         f"With as many PCUs for each stage ({alike['pcus']} in all) {alike['slowest']} takes {slowest(alike):,} cycles"
         f" a tile and the fastest stage {fastest(alike):,}; PCUs are at work {alike['busy_percent']:.0f} % of the time."
         f" Given by work, {by_work['pcus']} PCUs are {alike['cycles'] / by_work['cycles']:.2f} times as fast and at"
-        f" work {by_work['busy_percent']:.0f} % of the time.{doubled(rows)} With {first['pcus'] // len(STAGES)} PCUs a"
-        f" stage the pipeline is {shared:.2f} times as fast as its stages one after another; equal stages would be"
-        f" {len(STAGES)} times. The closed form, loading weights, the sum of the stages and the slowest for each"
-        f" further tile, is within {100 * worst:.1f} %."
+        f" work {by_work['busy_percent']:.0f} % of the time.{doubled(rows)} The closed form is within"
+        f" {100 * worst:.1f} %."
     )
 
 
