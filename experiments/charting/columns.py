@@ -15,7 +15,7 @@ Record = Mapping[str, Any]
 UNITS = {**SYMBOLS, "bytes": "bytes", "flops": "flops", "ratio": "ratio"}
 # Words that are written in capitals.
 CAPITALS = {
-    **{word: word.upper() for word in ("hbm", "ddr", "l2", "gpu", "rdu", "sm", "tc", "sram", "cta")},
+    **{word: word.upper() for word in ("hbm", "ddr", "l2", "gpu", "rdu", "sm", "tc", "sram", "cta", "sfu", "fma")},
     "gpus": "GPUs",
     "rdus": "RDUs",
     "sms": "SMs",

@@ -110,7 +110,10 @@ def thousands() -> Found:
         f"copies of {COPY_BYTES} bytes by single threads for a tile of {TILE_BYTES // 1024} KiB; they are {warps} warp"
     )
     return Found(
-        f"{copies:,} or {warps}", f"{when} instructions, and {tma} with TMA", copies, "where" if copies > 1000 else "no"
+        f"{copies:,} or {warps}",
+        f"{when} instructions, and {tma} an operand with TMA",
+        copies,
+        "where" if copies > 1000 else "no",
     )
 
 

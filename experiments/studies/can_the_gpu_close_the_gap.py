@@ -24,6 +24,10 @@ class Step:
     point: Point
 
 
+# A step that changes less is not told apart.
+WORTH_MS = 0.04
+
+
 def on_gpu(step: str, policy: str, launch: str, options: tuple[tuple[str, str], ...] = ()) -> Step:
     """A step of the GPU."""
     return Step(step, Point(MODEL, GPU, policy, context=CONTEXT, launch=launch, options=options))
@@ -79,14 +83,17 @@ def finding(rows: Sequence[Record]) -> str:
     gpu, rdu = ([row for row in rows if row["machine"] == machine] for machine in (GPU, RDU))
     first, last = gpu[0], min(gpu, key=lambda row: row["time_ms"])
     closed = 100 * (first["time_ms"] - last["time_ms"]) / (first["time_ms"] - first["bound_ms"])
-    steps = "; ".join(f"{two['step']} {two['time_ms'] - one['time_ms']:+.2f} ms" for one, two in pairwise(gpu))
+    saved = {two["step"]: two["time_ms"] - one["time_ms"] for one, two in pairwise(gpu)}
+    steps = "; ".join(f"{step} {ms:+.2f} ms" for step, ms in saved.items() if abs(ms) >= WORTH_MS)
+    others = " and ".join(step for step, ms in saved.items() if abs(ms) < WORTH_MS)
+    nothing = f"; {others} change less than {WORTH_MS} ms" if others else ""
     best = min(rdu, key=lambda row: row["time_ms"])
     nearer = "nearer to it than" if last["times_bound"] < best["times_bound"] else "no nearer to it than"
     return (
         f"A token of {MODEL} on one {GPU} takes {first['time_ms']:.2f} ms in {first['calls']:,} launches and"
         f" {last['time_ms']:.2f} ms in {last['calls']} ({last['step']}): {closed:.0f} % of the way to its bound of"
-        f" {first['bound_ms']:.2f} ms, {last['times_bound']:.2f} times it. Step by step: {steps}. That is {nearer} the"
-        f" {RDU} comes to its own bound ({best['times_bound']:.2f} times {best['bound_ms']:.2f} ms in"
+        f" {first['bound_ms']:.2f} ms, {last['times_bound']:.2f} times it. Step by step: {steps}{nothing}."
+        f" The best is {nearer} the {RDU} comes to its own bound ({best['times_bound']:.2f} times {best['bound_ms']:.2f} ms in"
         f" {best['calls']} calls)."
     )
 

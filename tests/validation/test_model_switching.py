@@ -90,4 +90,4 @@ def test_the_sentence_has_the_published_values_beside_ours(rows: list[Record]) -
             assert f"({published})" in sentence
             # With the published link rates the model is within a tenth of what was published.
             assert ours == pytest.approx(published, rel=0.1)
-    assert "19 of them (19)" in sentence
+    assert "19 DGX (19)" in sentence
