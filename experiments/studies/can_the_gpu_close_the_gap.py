@@ -93,8 +93,8 @@ def finding(rows: Sequence[Record]) -> str:
         f"A token of {MODEL} on one {GPU} takes {first['time_ms']:.2f} ms in {first['calls']:,} launches and"
         f" {last['time_ms']:.2f} ms in {last['calls']} ({last['step']}): {closed:.0f} % of the way to its bound of"
         f" {first['bound_ms']:.2f} ms, {last['times_bound']:.2f} times it. Step by step: {steps}{nothing}."
-        f" The best is {nearer} the {RDU} comes to its own bound ({best['times_bound']:.2f} times {best['bound_ms']:.2f} ms in"
-        f" {best['calls']} calls)."
+        f" The best is {nearer} the {RDU} comes to its own bound ({best['times_bound']:.2f} times"
+        f" {best['bound_ms']:.2f} ms in {best['calls']} calls)."
     )
 
 
