@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 
 from gpu_model.legal import Group, group_spaces
 from gpu_model.machine import Machine
@@ -37,7 +38,8 @@ def recent(graph: Graph, block: Block, groups: Sequence[Group], machine: Machine
         since |= {into: since[result] for into, result in block.carried if result in since}
 
 
+@lru_cache(maxsize=4096)
 def _moved(graph: Graph, group: Group) -> tuple[Mapping[str, int], int]:
-    """Bytes of what a kernel reads, by tensor, and all that it writes."""
+    """Bytes of what a kernel reads, by tensor, and all that it writes. Memo for the machines that run a graph."""
     spaces = group_spaces(graph, group)
     return whole_reads(spaces), whole_writes(spaces)

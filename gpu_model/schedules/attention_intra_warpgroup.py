@@ -6,6 +6,8 @@ takes their place (FlashAttention-3 without warp specialisation, arXiv 2407.0860
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from gpu_model.attention.pace import Pace, least_predicted, predicted
 from gpu_model.attention.scripts import (
     KEYS,
@@ -59,10 +61,16 @@ def predict(work: Work, choice: Choice, machine: Machine) -> int:
     blocks = blocks_of(work, choice, machine, overlaps=True)
     around = 2 * (machine.barrier_cycles + half_issue(work, choice, machine)) + machine.mma_latency_cycles
     around += 2 * machine.turn_cycles if choice.warpgroups > 1 else 0
+    chain = _in_step_cycles(blocks) + transpose_cycles(machine, work.transposed_bytes)
+    return predicted(work, choice, machine, blocks, Pace(chain + around, blocks[0].scores.cycles, ahead=False))
+
+
+@lru_cache(maxsize=1024)
+def _in_step_cycles(blocks: tuple[Block, ...]) -> int:
+    """The softmaxes of all warpgroups, unit after unit, then the longest of their sums: few blocks are different."""
     softmax = max(sum(block.softmax[at].cycles for block in blocks) for at in range(len(blocks[0].softmax)))
     softmax = max(softmax, max(block.softmax_cycles for block in blocks))
-    chain = softmax + transpose_cycles(machine, work.transposed_bytes) + max(block.values.cycles for block in blocks)
-    return predicted(work, choice, machine, blocks, Pace(chain + around, blocks[0].scores.cycles, ahead=False))
+    return softmax + max(block.values.cycles for block in blocks)
 
 
 def matrix_reach(work: Work, choice: Choice, machine: Machine) -> float:
