@@ -90,7 +90,7 @@ def draw_family(axes: Axes, found: FamilyResult, styles: Mapping[str, tuple[str,
     axes.set_xlabel(f"measured, {unit}")
     axes.set_ylabel(f"predicted, {unit}")
     accuracy = found.accuracy
-    told = f"\n{accuracy.rows:,} rows, mean error {accuracy.mape_percent:.1f} %" if accuracy else ""
+    told = f"\n{accuracy.rows:,} rows, mean error {accuracy.mape_percent:.1f}\u00a0%" if accuracy else ""
     axes.set_title(wrapped(f"{found.name}{told}", int(inches * TITLE_LETTERS_AN_INCH)), fontsize=6.5)
 
 
