@@ -22,9 +22,10 @@ grid:
   n: [1024, 2048, 3072, 4096]
   m: {range: [128, 1024, 128]}
 """
-# A driver that rests after every handful of rows: it can be ended in the middle, however fast the points are.
+# A driver that rests after every handful of rows: it can be ended in the middle, however fast the points are. Ctrl-C
+# reaches it even if the tests were started in the background, where a shell ignores it for all that they start.
 RESTING = """
-import time
+import signal, time
 from experiments.__main__ import main
 from experiments.sweep.store import Store
 
@@ -33,6 +34,7 @@ def add_and_rest(store, rows, add=Store.add):
     time.sleep(2)
 
 Store.add = add_and_rest
+signal.signal(signal.SIGINT, signal.default_int_handler)
 main()
 """
 
