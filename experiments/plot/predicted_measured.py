@@ -43,7 +43,7 @@ def _figure(width: float, families: Sequence[FamilyResult]) -> Figure:
     across = max(1, min(PANELS_A_ROW[width], len(families)))
     down = max(1, ceil(len(families) / across))
     inches = width / PANELS_A_ROW[width]
-    figure = sheet(inches * across if width != ONE_COLUMN else width, inches * down + 0.3)
+    figure = sheet(inches * across if width != ONE_COLUMN else width, inches * down + 0.2 + 0.2 * down)
     panels = figure.subplots(down, across, squeeze=False).flatten()
     machines = sorted({compared.row.machine for found in families for compared in targets(found.compared)})
     styles = {machine: STYLES[number % len(STYLES)] for number, machine in enumerate(machines)}
@@ -66,7 +66,7 @@ def _legend(styles: Mapping[str, tuple[str, str]]) -> dict[str, Any]:
 
 
 def draw_family(axes: Axes, found: FamilyResult, styles: Mapping[str, tuple[str, str]], inches: float) -> None:
-    """One panel: rows as points, the diagonal, and what the errors come to."""
+    """One panel: rows as points, the diagonal, and the mean error."""
     compared = targets(found.compared)
     low, high = limits(compared)
     axes.fill_between([low, high], [low / BAND, high / BAND], [low * BAND, high * BAND], color="#e6e6e6", linewidth=0)
@@ -90,7 +90,7 @@ def draw_family(axes: Axes, found: FamilyResult, styles: Mapping[str, tuple[str,
     axes.set_xlabel(f"measured, {unit}")
     axes.set_ylabel(f"predicted, {unit}")
     accuracy = found.accuracy
-    told = f"\n{accuracy.rows:,} rows, mean error {accuracy.mape_percent:.1f}\u00a0%" if accuracy else ""
+    told = f"\n{accuracy.rows:,} rows, mean {accuracy.mape_percent:.1f}\u00a0%" if accuracy else ""
     axes.set_title(wrapped(f"{found.name}{told}", int(inches * TITLE_LETTERS_AN_INCH)), fontsize=6.5)
 
 
