@@ -81,10 +81,19 @@ def sweep_from(data: Mapping[str, Any], settings: Iterable[tuple[str, str]] = ()
     Raises SpecError with every mistake, UserError for what no file could say.
     """
     try:
-        text = json.dumps(data, allow_nan=False)
+        text = json.dumps(data, allow_nan=False, default=_listed)
     except (TypeError, ValueError) as error:
         raise UserError(f"a sweep is made of mappings, lists, texts and numbers: {error}") from None
     return _sweep_in(load_text(text, "sweep"), Path("sweep"), tuple(settings))
+
+
+def _listed(value: object) -> object:
+    """A series or a number of another library as a list or a number of Python. Raises TypeError for what is neither."""
+    if isinstance(value, range):
+        return list(value)
+    if callable(plain := getattr(value, "tolist", None)):
+        return plain()
+    raise TypeError(f"{value!r} is none of them")
 
 
 def _sweep_in(document: Document, file: Path, settings: Pairs) -> Sweep:

@@ -122,6 +122,15 @@ def test_a_sweep_of_data_is_that_of_the_file_that_says_so(tmp_path: Path) -> Non
         swept.to_xarray("mode")
 
 
+def test_series_of_other_libraries_are_lists_of_numbers() -> None:
+    np = pytest.importorskip("numpy")
+    fixed = {"workload": "softmax", "machine": "h100_sxm", "mode": "pattern", "columns": np.int64(64)}
+    rows = [api.sweep({"fixed": fixed, "grid": {"rows": rows}}, jobs=1).records for rows in (np.array([8, 9]), [8, 9])]
+    assert rows[0] == rows[1]
+    assert [type(record["rows"]) for record in rows[0]] == [int, int]
+    assert len(api.sweep({"fixed": fixed, "grid": {"rows": range(8, 10)}}, jobs=1)) == 2
+
+
 def test_a_point_that_does_not_fit_is_a_row_that_says_so() -> None:
     swept = api.sweep("stages_that_fit", settings={"option.stages": 7}, jobs=1)
     (row,) = swept.failed

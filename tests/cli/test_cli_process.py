@@ -98,3 +98,14 @@ def test_a_terminal_gets_drawn_tables(tmp_path: Path, term: str, drawn: str) -> 
     os.close(primary)
     assert (done.returncode, done.stderr) == (0, b"")
     assert drawn in printed
+
+
+def test_the_order_of_sets_changes_no_byte(tmp_path: Path) -> None:
+    arguments = ["compare", "softmax", "--policy", "library", "--mode", "fused", "--json", "--trace"]
+    made = []
+    for seed in ("1", "2"):
+        trace = tmp_path / f"{seed}.json"
+        env = environment(PYTHONHASHSEED=seed)
+        done = subprocess.run([*COMMAND, *arguments, str(trace)], env=env, capture_output=True, check=True)
+        made.append((done.stdout, trace.read_bytes()))
+    assert made[0] == made[1]

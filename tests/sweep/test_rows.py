@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,10 @@ import pytest
 from experiments.point import Point, run_point
 from experiments.sweep.engine import graph_of
 from experiments.sweep.export import records_of, shown_reasons
+from experiments.sweep.identity import Task
 from experiments.sweep.row import METRICS, Row, metrics_of, row_of
 from experiments.sweep.store import opened
+from experiments.sweep.workers import alone
 from patterns.brief import brief
 from patterns.errors import BrokenInvariant
 from patterns.needed import needed_demand
@@ -145,7 +148,7 @@ def test_reasons_are_told_once_below_the_table(tmp_path: Path) -> None:
     assert told == "rows 0, columns 64 and 1 row more: rows:1:1: an extent is greater than 0, found 0"
 
 
-@pytest.mark.parametrize("machine", ["h100_sxm", "sn40l"])
+@pytest.mark.parametrize("machine", ["a100_sxm", "b200", "h100_sxm", "v100", "sn10", "sn30", "sn40l", "sn50"])
 def test_a_small_product_is_never_below_its_floor(machine: str) -> None:
     # The shape for which a public simulator told negative latencies: 2 x 12,544 x 32 x 27 operations.
     point = Point("gemm", machine, settings=(("graph.m", "12544"), ("graph.n", "32"), ("graph.k", "27")))
@@ -159,8 +162,18 @@ def test_a_small_product_is_never_below_its_floor(machine: str) -> None:
     assert numbers["time_us"] >= numbers["bound_us"] >= flops / 1e15 * 1e6
 
 
+def singly(chunks: Iterable[tuple[Task, ...]]) -> Iterator[tuple[Task, ...]]:
+    """Chunks of one task each."""
+    return ((task,) for chunk in chunks for task in chunk)
+
+
 @pytest.mark.parametrize("sizes", [[], [4], [1, 2, 4, 8, 16]])
-def test_n_points_give_n_rows_in_their_order(sizes: list[int], tmp_path: Path) -> None:
+@pytest.mark.parametrize("ends", [list, lambda done: reversed(list(done))])
+def test_n_points_give_n_rows_in_their_order(
+    sizes: list[int], ends: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # What several workers have done comes back in another order.
+    monkeypatch.setattr("experiments.sweep.workers.alone", lambda chunks, extras: ends(alone(singly(chunks), extras)))
     text = f"fixed: {{workload: gemm, machine: h100_sxm}}\nlist: [{', '.join(f'{{m: {m}}}' for m in sizes)}]\n"
     text += "" if sizes else "where: 0 > 1\n"
     with opened(None) as store:
