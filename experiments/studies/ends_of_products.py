@@ -4,20 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from experiments.point import off_chip_bytes
 from experiments.request import Request
 from experiments.study import Study, report_of
 from patterns.plural import number_of
 
 if TYPE_CHECKING:
     from experiments.compare import Comparison
-    from patterns.report import Report
 
 GIGA = 10**9
-
-
-def hbm_bytes(report: Report) -> int:
-    """Off-chip bytes of a run."""
-    return dict(report.bytes)["hbm"]
 
 
 def finding(comparison: Comparison) -> str:
@@ -25,13 +20,13 @@ def finding(comparison: Comparison) -> str:
     library, epilogue, auto, fused = (
         report_of(comparison.reports, mode) for mode in ("library", "epilogue", "auto", "fused")
     )
-    saved = hbm_bytes(library) - hbm_bytes(epilogue)
+    saved = off_chip_bytes(library) - off_chip_bytes(epilogue)
     return (
         f"Bias and activation in the epilogue of the product: {number_of(epilogue.calls, 'kernel')} instead of"
         f" {library.calls},"
-        f" {saved / GIGA:.2f} GB of off-chip traffic saved of {hbm_bytes(library) / GIGA:.2f},"
+        f" {saved / GIGA:.2f} GB of off-chip traffic saved of {off_chip_bytes(library) / GIGA:.2f},"
         f" {library.time_s / epilogue.time_s:.2f} times as fast; the policy that goes by predicted cost takes"
-        f" {auto.calls}. On the RDU {number_of(fused.calls, 'fused call')} moves {hbm_bytes(fused) / GIGA:.2f} GB."
+        f" {auto.calls}. On the RDU {number_of(fused.calls, 'fused call')} moves {off_chip_bytes(fused) / GIGA:.2f} GB."
     )
 
 

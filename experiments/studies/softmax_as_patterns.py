@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from experiments.point import off_chip_bytes
 from experiments.request import Request
 from experiments.study import Study, report_of
 
 if TYPE_CHECKING:
     from experiments.compare import Comparison
     from patterns.report import Report
-
-
-def hbm_bytes(report: Report) -> int:
-    """Off-chip bytes of a run."""
-    return dict(report.bytes)["hbm"]
 
 
 def finding(comparison: Comparison) -> str:
@@ -24,9 +20,9 @@ def finding(comparison: Comparison) -> str:
     )
     return (
         f"A softmax of three patterns is {pattern.calls} kernels on the GPU, {library.calls} when they are fused, which"
-        f" moves {hbm_bytes(pattern) / hbm_bytes(library):.2f} times fewer bytes and is"
+        f" moves {off_chip_bytes(pattern) / off_chip_bytes(library):.2f} times fewer bytes and is"
         f" {pattern.time_s / library.time_s:.2f} times as fast. On the RDU it is {unfused.calls} calls, {fused.calls}"
-        f" as a metapipeline: {hbm_bytes(unfused) / hbm_bytes(fused):.2f} times fewer bytes,"
+        f" as a metapipeline: {off_chip_bytes(unfused) / off_chip_bytes(fused):.2f} times fewer bytes,"
         f" {unfused.time_s / fused.time_s:.2f} times as fast.{energy(pattern, library, unfused, fused)}"
         f" Fused, the GPU takes {1e6 * library.time_s:.1f} us and the RDU {1e6 * fused.time_s:.1f} us; their HBM alone"
         f" needs {1e6 * library.bound_s:.1f} and {1e6 * fused.bound_s:.1f}."
