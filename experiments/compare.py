@@ -72,11 +72,15 @@ class Comparison:
         return comparison_html(self)
 
 
-def compare(request: Request) -> Comparison:
-    """Lower, simulate and summarize every mode of both sides. Raises UserErrors."""
+def compare(request: Request, graph: Graph | None = None) -> Comparison:
+    """Lower, simulate and summarize every mode of both sides. Raises UserErrors.
+
+    graph: the workload's, of one of the members that both sides have (None: read by its name).
+    """
     both = sides(request)
-    settings = settle(request, both)
-    graphs = {members: read_graph(request, members, settings) for members in {side.members for side in both}}
+    settings = settle(request, both, graph)
+    shares = {side.members for side in both}
+    graphs = {members: graph or read_graph(request, members, settings) for members in shares}
     outcomes = [outcome for side in both for outcome in run_side(graphs[side.members], side, settings)]
     return Comparison(request, graphs[both[0].members], tuple(outcomes))
 

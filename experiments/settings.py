@@ -13,6 +13,7 @@ from patterns.parameters import parameter_names
 
 if TYPE_CHECKING:
     from experiments.request import Request
+    from patterns.graph import Graph
 
 GRAPH = "graph"
 
@@ -36,12 +37,15 @@ class Settings:
         return {name: value for where, name, value in self.values if where == place}
 
 
-def settle(request: Request, sides: Sequence[Side]) -> Settings:
-    """Find the place of every setting. Raises UnknownName, UserError for what two places have or what is set twice."""
+def settle(request: Request, sides: Sequence[Side], graph: Graph | None = None) -> Settings:
+    """Find the place of every setting; graph: one that is made already, with its extents.
+
+    Raises UnknownName, UserError for what two places have or what is set twice.
+    """
     if not request.settings:
         return Settings()
     known: dict[str, tuple[str, ...]] = {
-        GRAPH: tuple(workload(request.workload, phase=request.phase).sizes),
+        GRAPH: tuple((graph or workload(request.workload, phase=request.phase)).sizes),
         **{side.family: parameter_names(load_machine(side.family, side.machine, {})) for side in sides},
     }
     values = tuple(placed(name, value, known) for name, value in request.settings)

@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from experiments.notebook.asked import request_of
+from patterns.graph import Graph
+
 if TYPE_CHECKING:
     import pandas
 
@@ -44,15 +47,18 @@ class Recorded:
         return str(parts_markup(whole_parts(self.found, self.beside, TOP)))
 
 
-def recorded(file: Path, step: str, workload: str, asked: Mapping[str, Any]) -> Recorded:
-    """Read a recording, and ask the model where a workload is named. Raises UserErrors."""
+def recorded(file: Path, step: str, workload: str | Path | Graph | None, asked: Mapping[str, Any]) -> Recorded:
+    """Read a recording, and ask the model where a workload is given. Raises UserErrors."""
     from experiments.profile.profiled import profile
     from experiments.profile.read import read_recording
+    from experiments.profile.steps import compiled
 
+    compiled(step)
+    request = request_of(workload, asked) if workload else None
     found = profile(read_recording(file), step)
-    if not workload:
+    if request is None:
         return Recorded(str(file), found)
     from experiments.profile.against import against
-    from experiments.request import Request
 
-    return Recorded(str(file), found, against(found, Request(workload, **asked), list(asked)))
+    graph = workload if isinstance(workload, Graph) else None
+    return Recorded(str(file), found, against(found, request, list(asked), graph))

@@ -14,6 +14,7 @@ from experiments.profile.profiled import DeviceProfile, Profile
 if TYPE_CHECKING:
     from experiments.compare import Comparison, Outcome
     from experiments.request import Request
+    from patterns.graph import Graph
 
 # Of the kernels that a step starts this share is in CUDA graphs: then the model launches graphs, too.
 MOSTLY = 0.5
@@ -91,9 +92,9 @@ def distance(recorded: Mapping[str, int], predicted: Predicted) -> int:
     return sum(abs(one.recorded - one.predicted) for one in differences(recorded, predicted))
 
 
-def against(profile: Profile, request: Request, fixed: Sequence[str]) -> Against:
+def against(profile: Profile, request: Request, fixed: Sequence[str], graph: Graph | None = None) -> Against:
     """The model's answer for a recording. fixed: fields of the request that were asked for; what is not follows the
-    recording: its GPU, and whether it replays graphs. Raises UserErrors.
+    recording: its GPU, and whether it replays graphs. graph: see compare. Raises UserErrors.
     """
     from experiments.compare import compare
 
@@ -108,7 +109,7 @@ def against(profile: Profile, request: Request, fixed: Sequence[str]) -> Against
         notes.append("launch graph (most kernels of the recording are of CUDA graphs)")
     if len(profile.devices) > 1 and "gpus" not in fixed:
         notes.append(f"one GPU beside GPU {device.device.number} of {len(profile.devices)}; --gpus says how many share")
-    comparison = compare(request)
+    comparison = compare(request, graph)
     predicted = tuple(predicted_of(outcome) for outcome in comparison.outcomes)
     return Against(device, comparison, predicted, tuple(notes))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import reprlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -93,7 +94,7 @@ def _listed(value: object) -> object:
         return list(value)
     if callable(plain := getattr(value, "tolist", None)):
         return plain()
-    raise TypeError(f"{value!r} is none of them")
+    raise TypeError(f"{reprlib.repr(value)} is none of them")
 
 
 def _sweep_in(document: Document, file: Path, settings: Pairs) -> Sweep:

@@ -129,6 +129,7 @@ def test_series_of_other_libraries_are_lists_of_numbers() -> None:
     assert rows[0] == rows[1]
     assert [type(record["rows"]) for record in rows[0]] == [int, int]
     assert len(api.sweep({"fixed": fixed, "grid": {"rows": range(8, 10)}}, jobs=1)) == 2
+    assert api.sweep({"fixed": fixed}, jobs=1, rows=8).records[0]["time_us"] == rows[0][0]["time_us"]
 
 
 def test_a_point_that_does_not_fit_is_a_row_that_says_so() -> None:
@@ -186,3 +187,67 @@ def test_names_are_those_that_list_shows() -> None:
     assert {"fusion", "overlap"} <= set(api.names("plots"))
     with pytest.raises(UnknownName, match="machines"):
         api.names("machine")
+
+
+def test_verbs_take_names_graphs_and_sizes_as_keywords(comparison: Comparison) -> None:
+    graph = api.load("softmax", rows=2048, columns=None)
+    assert graph == api.load("softmax", extents={"rows": 2048}) == api.load(graph)
+    faster = {"gpu.hbm_bytes_per_s": "4 TB/s"}
+    for of in (api.compare("softmax", rows=2048, settings=faster), api.compare(graph, settings=faster)):
+        assert of.reports == comparison.reports
+    assert api.lower("softmax", "sn40l", "fused", rows=2048) == api.lower(graph, "sn40l", "fused")
+    one = {"policies": "library", "modes": ["looped"], "rows": 2048, "gpus": 1}
+    assert [report.mode for report in api.compare("softmax", **one).reports] == ["library", "looped"]
+    assert api.plot("softmax", "calls", **one).data_csv == api.plot(api.compare("softmax", **one), "calls").data_csv
+    assert "softmax" in api.report("softmax", **one).title
+    half = api.load("tensor_parallel_mlp", members=2)
+    # A graph of one of two is run by two of each.
+    assert {report.members for report in api.compare(half, policies="library", modes="looped").reports} == {2}
+
+
+GRAPH = api.load("softmax")
+
+
+@pytest.mark.parametrize(
+    ("call", "what"),
+    [
+        (lambda: api.load("softmax", rowz=64), "did you mean 'rows'"),
+        (lambda: api.load("softmax", rows=64, extents={"rows": 3}), "keep one"),
+        (lambda: api.load("softmax", rows=True), "rows: a whole number or"),
+        (lambda: api.load(GRAPH, rows=3), "made already"),
+        (lambda: api.load(3), "name, a path or a Graph; found int 3"),
+        (lambda: api.load("llama-3.1-8b", context="8192"), "context: a whole number is due, found str"),
+        (lambda: api.load("softmax", extents=[("rows", 3)]), "extents: a mapping is due"),
+        (lambda: api.lower("softmax", "h100_sxm", policy="library"), "did you mean 'mode'"),
+        (lambda: api.lower(GRAPH, "h100_sxm", shedule="auto"), "did you mean 'schedule'"),
+        (lambda: api.lower(GRAPH, "sn40l", launch="graph"), "launch: asked of GPUs only"),
+        (lambda: api.lower(GRAPH, None), "machine: a text is due"),
+        (lambda: api.simulate(GRAPH), r"takes a Plan: lower\(workload, machine\)"),
+        (lambda: api.summarize(api.lower(GRAPH, "h100_sxm")), r"takes an Execution: simulate\(plan\)"),
+        (lambda: api.compare("softmax", gpuz=3), "did you mean 'gpu'"),
+        (lambda: api.compare("softmax", gpus="2"), "gpus: a whole number"),
+        (lambda: api.compare("softmax", settings={"rows": 64}, rows=3), "keep one"),
+        (lambda: api.compare(GRAPH, rows=3), "made already"),
+        (lambda: api.compare(GRAPH, batch=3), "made already"),
+        (lambda: api.compare(GRAPH, gpus=2), "members=2"),
+        (lambda: api.report(GRAPH.name, modes=3), "modes: a list of texts"),
+        (lambda: api.plot(GRAPH, "fusio"), "did you mean 'fusion'"),
+        (lambda: api.plot("fusion", GRAPH), "kind: a text is due"),
+        (lambda: api.sweep(3), "a file, an example's name or a mapping; found int 3"),
+        (lambda: api.profile(3), "file: a path is due"),
+        (lambda: api.profile("none.json", 3), "step: a text is due"),
+        (lambda: api.run(3), "study: a text is due"),
+        (lambda: api.names(3), "section: a text is due"),
+    ],
+)
+def test_what_is_of_the_wrong_type_has_one_message(call: object, what: str) -> None:
+    assert callable(call)
+    with pytest.raises(UserError, match=what):
+        call()
+
+
+def test_a_comparison_is_made_with_all_that_was_asked(comparison: Comparison) -> None:
+    with pytest.raises(UserError, match="rows: the comparison is made already"):
+        api.report(comparison, rows=3)
+    with pytest.raises(UserError, match="found Report"):
+        api.report(comparison.reports[0])

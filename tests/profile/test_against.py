@@ -120,7 +120,7 @@ def test_a_step_that_is_something_else_is_told(comparison: Comparison, tmp_path:
 def test_what_is_not_asked_for_follows_the_recording(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
 
-    def answer(request: Request) -> Comparison:
+    def answer(request: Request, graph: object) -> Comparison:
         asked.append(request)
         return compare(Request("softmax", policies=("library",), modes=("looped",)))
 
