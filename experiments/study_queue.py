@@ -71,8 +71,9 @@ def _in_processes(names: Sequence[str], output: Path, jobs: int, tell: Tell) -> 
                 name = waiting.popleft()
                 tell(f"running {name} ...")
                 running[name] = _started(context, name, output)
-            ended = connection.wait([process.sentinel for process, _ in running.values()])
-            for name in [name for name, (process, _) in running.items() if process.sentinel in ended]:
+            # What a process sends may be more than a pipe holds: it ends only when that is read.
+            heard = connection.wait([one for process, pipe in running.values() for one in (process.sentinel, pipe)])
+            for name in [name for name, (process, pipe) in running.items() if {process.sentinel, pipe} & {*heard}]:
                 yield _ended(name, *running.pop(name))
     finally:
         for process, _ in running.values():
@@ -97,12 +98,12 @@ def _child(name: str, output: Path, sender: Connection) -> None:
 
 
 def _ended(name: str, process: Any, receiver: Connection) -> Ended:
-    """What a process that is over has sent, or how it ended."""
-    process.join()
+    """What a process has sent, or how it ended."""
     try:
         found = receiver.recv() if receiver.poll() else None
     except EOFError:
         found = None
     finally:
         receiver.close()
+    process.join()
     return found if isinstance(found, Ended) else Ended(name, failure=f"its process ended with {process.exitcode}")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -56,9 +57,10 @@ def run_one(name: str, output: Path) -> None:
     from experiments.study import run_study
     from experiments.study_folder import write_study
 
-    click.echo(f"running {name} ...", err=True)
-    result = run_study(name, lambda row: click.echo(f"  {row}", err=True))
-    written = write_study(output / name, name, result)
+    with told_if_stopped(lambda: f"{output / name} is as far as it was written: run it again to make it whole"):
+        click.echo(f"running {name} ...", err=True)
+        result = run_study(name, lambda row: click.echo(f"  {row}", err=True))
+        written = write_study(output / name, name, result)
     click.echo(f"{name}: {result.finding}")
     click.echo("wrote " + ", ".join(map(str, written)), err=True)
 
@@ -68,13 +70,41 @@ def run_all(names: Sequence[str], output: Path, jobs: int, again: bool) -> int:
     from experiments.output import check_writable, write_folder
     from experiments.page.index import FILE
     from experiments.study_folder import made_before
-    from experiments.study_queue import Ended, run_studies
+    from experiments.study_queue import Ended
 
     if output.exists():
         check_writable(output / FILE, folder=False)
     write_folder(output, {})  # before anything is run: some systems have places where nothing can be made
     before = {} if again else {name: made_before(output / name, name) for name in names}
     ended = {name: Ended(name, finding) for name, finding in before.items() if finding is not None}
+    with told_if_stopped(lambda: kept_text(names, ended, output)):
+        run_due(names, ended, output, jobs)
+    failed = [name for name in names if ended[name].failure]
+    if failed:
+        click.echo(f"{len(failed)} of {len(names)} studies failed: {', '.join(failed)}", err=True)
+    return FAILED if failed else 0
+
+
+@contextmanager
+def told_if_stopped(kept: Callable[[], str]) -> Iterator[None]:
+    """On Ctrl-C, what becomes of what was made so far."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        click.echo(f"stopped; {kept()}", err=True)
+        raise
+
+
+def kept_text(names: Sequence[str], ended: Mapping[str, Ended], output: Path) -> str:
+    """How many studies are there whole, and how to go on."""
+    whole = sum(1 for one in ended.values() if one.finding)
+    return f"{whole} of {len(names)} studies are kept in {output}: run it again to make the others"
+
+
+def run_due(names: Sequence[str], ended: dict[str, Ended], output: Path, jobs: int) -> None:
+    """Run the studies that have not ended; each is told and listed as soon as it has. Raises UserError."""
+    from experiments.study_queue import run_studies
+
     for name in ended:
         click.echo(f"{name} was made before: skipped (--again runs it)", err=True)
     told = tell_in_order(names, ended, 0)
@@ -88,10 +118,6 @@ def run_all(names: Sequence[str], output: Path, jobs: int, again: bool) -> int:
             click.echo(f"{one.name} failed: {one.failure}", err=True)
         told = tell_in_order(names, ended, told)
         write_index(names, ended, output)  # after each, so that it tells of what is there
-    failed = [name for name in names if ended[name].failure]
-    if failed:
-        click.echo(f"{len(failed)} of {len(names)} studies failed: {', '.join(failed)}", err=True)
-    return FAILED if failed else 0
 
 
 def tell_in_order(names: Sequence[str], ended: Mapping[str, Ended], told: int) -> int:

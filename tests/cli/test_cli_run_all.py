@@ -5,13 +5,15 @@ from __future__ import annotations
 import errno
 import json
 import os
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
-from experiments import output, study, study_folder
+from experiments import output, study, study_folder, study_queue
+from experiments.__main__ import run as main
 from experiments.cli import cli
 from experiments.study_queue import run_studies
 from patterns.errors import UserError
@@ -163,3 +165,50 @@ def test_a_study_in_a_process_of_its_own_is_written_and_a_mistake_is_told(tmp_pa
     ended = {one.name: one for one in run_studies(("littles_law", "unheard_of"), tmp_path, 2, lambda text: None)}
     assert study_folder.made_before(tmp_path / "littles_law", "littles_law") == ended["littles_law"].finding
     assert "unknown study 'unheard_of'" in ended["unheard_of"].failure
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ("all", "stopped; 1 of 3 studies are kept in {folder}: run it again to make the others\n"),
+        ("kernel_looping", "stopped; {folder}/kernel_looping is as far as it was written: run it again"),
+    ],
+)
+def test_when_it_is_stopped_it_says_what_is_kept(
+    asked: str,
+    told: str,
+    tmp_path: Path,
+    ran: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    write = study_folder.write_study
+
+    def stopped(folder: Path, name: str, result: study.Result) -> tuple[Path, ...]:
+        if name == "kernel_looping":
+            raise KeyboardInterrupt
+        return write(folder, name, result)
+
+    ran += ["", ""]
+    monkeypatch.setattr(study_folder, "write_study", stopped)
+    monkeypatch.setattr(study_queue, "write_study", stopped)
+    assert main(["run", asked, "-j", "1", "-o", str(tmp_path)]) == 130
+    assert told.format(folder=tmp_path) in capfd.readouterr().err
+    # What was made before the signal is whole, so that the next run goes on with the rest.
+    whole = study_folder.made_before(tmp_path / "calls_per_token", "calls_per_token")
+    assert whole == ("calls_per_token found" if asked == "all" else None)
+
+
+def test_a_process_may_tell_more_than_a_pipe_holds(tmp_path: Path) -> None:
+    def hung(*_: object) -> None:
+        raise AssertionError("the queue waits for a process that waits for it")
+
+    long = "x" * 2**18
+    before = signal.signal(signal.SIGALRM, hung)
+    signal.alarm(30)
+    try:
+        told = [one.failure for one in run_studies((long, "y"), tmp_path, 2, lambda text: None)]
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+    assert {len(text) > len(long) for text in told} == {True, False}
