@@ -35,6 +35,7 @@ def report_record(outcome: Outcome) -> dict[str, object]:
     return {
         "machine": report.machine,
         "mode": report.mode,
+        "members": report.members,
         "calls": report.calls,
         "calls_per_layer": report.calls_per_layer,
         "time_s": report.time_s,

@@ -13,6 +13,7 @@ from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, TypeVar
 
 from patterns.errors import Mistake, SpecError, UserError
+from patterns.foreign_bytes import foreign
 from patterns.yaml_tree import Mark, Path, Tree, path_text, read_tree
 
 if TYPE_CHECKING:
@@ -112,6 +113,9 @@ def read_text(file: FilePath | Traversable) -> str:
         raise UserError(f"cannot read {file}: {error.strerror or error}") from None
     if len(content) > MAX_BYTES:
         raise SpecError([Mistake(str(file), 1, 1, "", f"larger than {MAX_BYTES:,} bytes")])
+    what, remedy = foreign(content)
+    if what:
+        raise SpecError([Mistake(str(file), 1, 1, "", f"not UTF-8 text, but {what}; {remedy}")])
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -66,7 +66,7 @@ def command(
     from experiments.sweep.examples import sweep_file
     from experiments.sweep.progress import progress
     from experiments.sweep.read import read_sweep
-    from experiments.sweep.results import print_results
+    from experiments.sweep.results import need_place, print_results
     from experiments.sweep.run import run_sweep, summary_text
     from experiments.sweep.store import opened
     from experiments.sweep.workers import Workers
@@ -75,6 +75,7 @@ def command(
     if dry_run:
         tell_points(sweep)
         return 0
+    need_place(form)
     with opened(None if store is None else str(store)) as kept:
         with told_if_stopped(store):
             summary = run_sweep(sweep, kept, Workers(jobs, scheduler), progress, retry=retry)

@@ -27,12 +27,17 @@ FORMS: Mapping[str, Encode] = {
 }
 
 
-def print_results(store: Store, name: str, form: str) -> None:
-    """The rows of a sweep; of very many, a table has the first. Raises UserError."""
-    written = store.sweep(name)
-    records = records_of(store, written)
+def need_place(form: str) -> None:
+    """Raises UserError where stdout is a terminal and the form is no text; before anything is run for it."""
     if form == "parquet" and sys.stdout.isatty():
         raise UserError("Parquet is no text: send it to a file, as in --format parquet > rows.parquet")
+
+
+def print_results(store: Store, name: str, form: str) -> None:
+    """The rows of a sweep; of very many, a table has the first. Raises UserError."""
+    need_place(form)
+    written = store.sweep(name)
+    records = records_of(store, written)
     if form in FORMS:
         click.echo(FORMS[form](records), nl=False)
     elif form == "table" and records:

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from experiments.compare import Comparison
 
 KEYS = [
-    *("machine", "mode", "calls", "calls_per_layer", "time_s", "bound_s", "bytes", "overlap", "waterfall"),
+    *("machine", "mode", "members", "calls", "calls_per_layer", "time_s", "bound_s"),
+    *("bytes", "overlap", "waterfall"),
     *("energy", "error_band_percent", "error_bands", "off_chip", "memories"),
 ]
 
@@ -28,6 +29,7 @@ KEYS = [
 def test_json_has_exactly_the_keys_that_are_promised(comparison: Comparison) -> None:
     data = json.loads(reports_json(comparison.outcomes))
     assert list(data) == ["reports"]
+    assert [record["members"] for record in data["reports"]] == [report.members for report in comparison.reports]
     for record in data["reports"]:
         assert list(record) == KEYS
         assert list(record["bytes"]) == list(LEVELS)

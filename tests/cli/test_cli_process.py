@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pty
 import subprocess
@@ -98,6 +99,20 @@ def test_a_terminal_gets_drawn_tables(tmp_path: Path, term: str, drawn: str) -> 
     os.close(primary)
     assert (done.returncode, done.stderr) == (0, b"")
     assert drawn in printed
+
+
+def test_a_terminal_gets_no_parquet_and_nothing_is_run_for_it(tmp_path: Path) -> None:
+    primary, secondary = pty.openpty()
+    command = [*COMMAND, "sweep", "decode_by_context", "--format", "parquet", "-o", "rows.db"]
+    done = subprocess.run(command, cwd=tmp_path, env=environment(), stdout=secondary, stderr=subprocess.PIPE, text=True)
+    os.close(secondary)
+    # Linux gives an error in place of an end.
+    with contextlib.suppress(OSError):
+        assert os.read(primary, 1000) == b""
+    os.close(primary)
+    assert done.returncode == 2
+    assert done.stderr == "Error: Parquet is no text: send it to a file, as in --format parquet > rows.parquet\n"
+    assert not list(tmp_path.iterdir())
 
 
 def test_the_order_of_sets_changes_no_byte(tmp_path: Path) -> None:

@@ -218,3 +218,24 @@ def refused_or_read(file: Path, content: bytes) -> None:
     for device in found.devices:
         assert device.account.busy_ns + device.account.idle_ns == device.account.span_ns
         assert sum(band.total_ns for band in device.account.gaps) == device.account.idle_ns
+
+
+@pytest.mark.parametrize(
+    ("made", "what"),
+    [
+        (lambda: text().encode("utf-16"), "text in UTF-16, no recording; save it as UTF-8: iconv -f UTF-16 "),
+        (lambda: text().encode("utf-16-le"), "text in UTF-16, no recording; save it as UTF-8: iconv -f UTF-16LE "),
+        (lambda: gzip.compress(gzip.compress(text().encode())), "packed with gzip twice; unpack it once: gunzip"),
+        (
+            lambda: gzip.compress(text().encode("utf-16")),
+            "text in UTF-16 in a gzip file, no recording; gunzip it, then save it as UTF-8",
+        ),
+        (lambda: gzip.compress(b"SQLite format 3\0"), "an export of nsys, packed with gzip; unpack it first"),
+        (lambda: gzip.compress(b"\0" * 257 + b"ustar"), "a tar archive in a gzip file"),
+        (lambda: b"BZh" + b"x" * 99, "packed with bzip2, no recording"),
+    ],
+)
+def test_what_packed_or_wrote_a_file_is_told(made: Callable[[], bytes], what: str, tmp_path: Path) -> None:
+    file = tmp_path / "trace.json.gz"
+    file.write_bytes(made())
+    assert what in told(file)

@@ -194,6 +194,18 @@ def test_huge_and_odd_numbers_of_processes_and_streams_are_kept(tmp_path: Path) 
     assert [(kernel.device, kernel.stream) for kernel in found.kernels] == [(0, 7), (99999999999999999999, 7)]
 
 
+def test_neither_the_anchor_of_the_clock_nor_the_unit_of_display_changes_a_number(run: Run, tmp_path: Path) -> None:
+    """Times are us since an anchor that the file tells of or not, as is the unit in which a viewer would show them."""
+    texts = (
+        kineto_text(kineto_events(*run.rows), baseTimeNanoseconds=1_727_000_000_123_456_789),
+        kineto_text(kineto_events(*run.rows)).replace('"displayTimeUnit": "ms"', '"displayTimeUnit": "ns"'),
+        kineto_text(kineto_events(*run.rows)),
+    )
+    assert len(set(texts)) == 3
+    found = [read_recording(text_file(tmp_path / "trace.json", text)) for text in texts]
+    assert found[0] == found[1] == found[2]
+
+
 def test_another_schema_is_read_and_told(tmp_path: Path) -> None:
     assert "schemaVersion is 9" in one_event(tmp_path, "{}", schemaVersion=9).notes[0]
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
+from pathlib import Path
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from patterns.errors import SpecError
-from patterns.load import Document, load_text
+from patterns.load import Document, load_file, load_text
 from patterns.yaml_tree import MAX_DEPTH, MAX_NODES
 
 
@@ -166,3 +170,27 @@ def test_any_text_is_data_or_a_spec_error(text: str) -> None:
         assert str(error).startswith("f.yaml:")  # noqa: PT017
     else:
         assert set(document.where) >= set(document.keys)
+
+
+@pytest.mark.parametrize(
+    ("content", "what", "remedy"),
+    [
+        ("name: é\n".encode("utf-16"), "text in UTF-16", "iconv -f UTF-16 -t UTF-8"),
+        ("name: é\n".encode("utf-16-le"), "text in UTF-16", "iconv -f UTF-16LE -t UTF-8"),
+        ("name: é\n".encode("utf-16-be"), "text in UTF-16", "iconv -f UTF-16BE -t UTF-8"),
+        ("name: é\n".encode("utf-32"), "text in UTF-32", "iconv -f UTF-32 -t UTF-8"),
+        (gzip.compress(b"name: a\n"), "packed with gzip", "gunzip"),
+        (bz2.compress(b"name: a\n"), "packed with bzip2", "bunzip2"),
+        (b"PK\x03\x04" + b"x" * 99, "a zip archive", "unpack it first"),
+        (b"\0" * 257 + b"ustar", "a tar archive", "tar -xf"),
+    ],
+)
+def test_what_is_no_utf_8_text_is_told_with_what_would_help(
+    content: bytes, what: str, remedy: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "g.yaml"
+    file.write_bytes(content)
+    with pytest.raises(SpecError) as refused:
+        load_file(file)
+    assert str(refused.value).startswith(f"{file}:1:1: not UTF-8 text, but {what}; ")
+    assert str(refused.value).endswith(remedy)
