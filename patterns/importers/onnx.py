@@ -65,8 +65,22 @@ def import_model(file: Source, name: str, overrides: Mapping[str, str] = NONE) -
     return Imported(made.graph, made.arrays(), made.states)
 
 
+def read_of(file: Source) -> bytes:
+    """The model, and what its graph may follow from in the files beside it. Raises UserError."""
+    from patterns.importers.onnx_trace.beside import read_beside
+
+    content = _content(file)
+    return content + read_beside(content, str(file))
+
+
 def _model(file: Source) -> Model:
-    from patterns.importers.onnx_trace.read_model import MOST_BYTES, read_model
+    from patterns.importers.onnx_trace.read_model import read_model
+
+    return read_model(_content(file), str(file))
+
+
+def _content(file: Source) -> bytes:
+    from patterns.importers.onnx_trace.read_model import MOST_BYTES
 
     try:
         import onnx  # noqa: F401
@@ -81,4 +95,4 @@ def _model(file: Source) -> Model:
         raise UserError(f"cannot read {file}: {error.strerror or error}") from None
     if len(content) == MOST_BYTES:
         raise UserError(f"{file}: {MOST_BYTES:,} bytes or more; weights of that size are in files beside the model")
-    return read_model(content, str(file))
+    return content

@@ -12,6 +12,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
+from patterns.contents import workload_digest
 from patterns.errors import UserError
 from patterns.importers.onnx import import_graph, import_model
 from tests.onnx.models import FLOAT, floats, model, node, weight
@@ -130,13 +131,13 @@ def test_data_are_as_many_as_the_shape_says(tmp_path: Path) -> None:
     assert refused(made, tmp_path) == "FILE: the initial value 'w' has the shape [3, -4]"
 
 
-def external(location: str, count: int = 12) -> onnx.ModelProto:
+def external(location: str, shape: tuple[int, int] = (3, 4)) -> onnx.ModelProto:
     """A model whose two weights are in a file."""
-    made = plain(node("MatMul", "x w", "p"), node("Add", "p b", "y"), w=weight(3, 4), b=weight(2, 4))
+    made = plain(node("MatMul", "x w", "p"), node("Add", "p b", "y"), w=weight(*shape), b=weight(2, 4))
     for tensor, offset in zip(made.graph.initializer, ("8", "0"), strict=True):
         tensor.ClearField("raw_data")
         tensor.data_location = TensorProto.EXTERNAL
-        for key, value in (("location", location), ("offset", offset), ("length", str(4 * count))):
+        for key, value in (("location", location), ("offset", offset), ("length", str(4 * shape[0] * shape[1]))):
             tensor.external_data.add(key=key, value=value)
     return made
 
@@ -156,6 +157,23 @@ def test_data_beside_the_model_are_read_when_they_are_wanted(tmp_path: Path) -> 
     file.write_bytes(external("../weights.bin").SerializeToString())
     with pytest.raises(UserError, match=r"are at '\.\./weights\.bin', which is not beside the model"):
         import_model(file, "test")
+
+
+def test_what_lies_beside_a_model_counts_in_the_key_of_its_runs(tmp_path: Path) -> None:
+    file, beside = tmp_path / "model.onnx", tmp_path / "weights.bin"
+    file.write_bytes(external("weights.bin").SerializeToString())
+    digests = [workload_digest(str(file))]
+    for content in (b"-" * 50, b"-" * 56, b"-" * 55 + b"+"):
+        beside.write_bytes(content)
+        digests.append(workload_digest(str(file)))
+    assert len(set(digests)) == 4
+    beside.write_bytes(b"-" * 56)
+    assert workload_digest(str(file)) == digests[2]
+    # Of weights it counts how long their file is: they are as large as the machine's disk, and change no graph.
+    file.write_bytes(external("weights.bin", (2**10, 2**10)).SerializeToString())
+    large = workload_digest(str(file))
+    beside.write_bytes(b"-" * 9)
+    assert workload_digest(str(file)) != large
 
 
 def test_the_package_that_reads_onnx_may_be_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

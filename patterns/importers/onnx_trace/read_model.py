@@ -94,7 +94,7 @@ def _constant(tensor: onnx.TensorProto, file: str) -> Constant:
         raise UserError(f"{what} has the shape {list(shape)}")
     dtype = _dtype(tensor.data_type, what)
     if tensor.data_location == onnx.TensorProto.EXTERNAL:
-        return Constant(shape, dtype, partial(_external, tensor, file), tensor.name, True)
+        return Constant(shape, dtype, partial(external_array, tensor, file), tensor.name, True)
     if tensor.HasField("raw_data"):
         size = onnx.helper.tensor_dtype_to_np_dtype(tensor.data_type).itemsize
         due, found = prod(shape) * size, len(tensor.raw_data)
@@ -107,7 +107,7 @@ def _constant(tensor: onnx.TensorProto, file: str) -> Constant:
     return Constant(shape, dtype, partial(onnx.numpy_helper.to_array, tensor), tensor.name, True)
 
 
-def _external(tensor: onnx.TensorProto, file: str) -> NDArray[np.generic]:
+def external_array(tensor: onnx.TensorProto, file: str) -> NDArray[np.generic]:
     """An array in a file beside the model. Raises UserError if that is not there, or elsewhere, or too short."""
     import numpy
     import onnx
