@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     from experiments.compare import Outcome
     from experiments.validation.plan_bands import PartBand
     from patterns.energy import Energy
-    from patterns.plan import Room
+    from patterns.plan import Level, Room
 
-LEVELS = ("hbm", "l2", "onchip", "ddr", "network")
+# Of the bytes that are moved, in the order of every table.
+LEVELS: tuple[Level, ...] = ("hbm", "l2", "onchip", "ddr", "network")
 
 
 def reports_json(outcomes: Sequence[Outcome]) -> str:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, is_dataclass
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Protocol
 
+from experiments.charting.columns import axis_label
 from experiments.export import records_csv
 from experiments.text.page import page_text
 from experiments.text.quantity import digits
@@ -100,11 +102,20 @@ def _told(survey: Survey, tell: Tell) -> Iterable[Record]:
 
 
 def records_table(records: Sequence[Record], keys: int) -> Table:
-    """Records as a table. Columns of words stand to the left, and their headings break at underscores."""
+    """Records as a table. Columns of words stand to the left."""
     names = list(records[0]) if records else []
     words = {name for name in names if any(isinstance(record[name], str) for record in records)}
-    columns = tuple(Column(name.replace("_", "\n"), right=name not in words) for name in names)
-    return Table(columns, tuple(tuple(cell(record[name]) for name in names) for record in records), keys=keys)
+    rows = tuple(tuple(cell(record[name]) for name in names) for record in records)
+    headings = (heading(name, max(len(row[place]) for row in rows)) for place, name in enumerate(names))
+    columns = tuple(Column(words_of, right=name not in words) for name, words_of in zip(names, headings, strict=True))
+    return Table(columns, rows, keys=keys)
+
+
+def heading(name: str, width: int) -> str:
+    """A column's name for people, its unit last, in lines of a width or of its longest word."""
+    said = axis_label(name).replace(", ", " ").split()
+    width = max(width, *map(len, said))
+    return "\n".join(wrap(" ".join(said), width, break_long_words=False, break_on_hyphens=False))
 
 
 def cell(value: object) -> str:

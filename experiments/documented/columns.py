@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from experiments.column_units import unit_of
 from experiments.documented.said import Said
-from experiments.export import LEVELS as REPORT_LEVELS
+from experiments.export import LEVELS as LEVELS_IN_ORDER
 from experiments.text.parts import OVERLAP_LEGEND, WATERFALL_LEGEND
 from patterns.report import OVERLAP_PARTS, WATERFALL_PARTS
 from patterns.spent import ENERGY_PARTS
@@ -59,7 +59,7 @@ def report_columns() -> tuple[Said, ...]:
         Said("time_s", "simulated time of one run, launches included", "s", "above 0"),
         Said("bound_s", f"{BOUND}; time_s / bound_s is at least 1", "s", SOME),
         Said("bound", RESOURCE, "-", "such as hbm_bytes, matrix_flops"),
-        *(_bytes(level) for level in REPORT_LEVELS),
+        *(_bytes(level) for level in LEVELS_IN_ORDER),
         *(_part("overlap", part, OVERLAP_LEGEND[part]) for part in OVERLAP_PARTS),
         *(_part("waterfall", part, WATERFALL_LEGEND[part]) for part in WATERFALL_PARTS),
         *_energy(),
@@ -71,8 +71,6 @@ def report_columns() -> tuple[Said, ...]:
 
 def sweep_columns() -> tuple[Said, ...]:
     """Those of a point, beside the fields that its sweep names."""
-    from experiments.sweep.row import LEVELS as SWEEP_LEVELS
-
     return (
         Said("mode", f"{MODE}, as it was run", "-", "see `patternloom list policies`"),
         Said("status", "what became of the point", "-", "`ok`, `infeasible`, `failed` or `not run`"),
@@ -81,7 +79,7 @@ def sweep_columns() -> tuple[Said, ...]:
         Said("time_us", "simulated time of one run, launches included", "us", "above 0"),
         Said("bound_us", BOUND, "us", SOME),
         Said("off_chip_bytes", "hbm_bytes and ddr_bytes together", "B", SOME),
-        *(_bytes(level) for level in SWEEP_LEVELS),
+        *(_bytes(level) for level in LEVELS_IN_ORDER),
         *_energy(),
         Said("bound", RESOURCE, "-", "such as hbm_bytes, matrix_flops"),
         Said("message", "why the point is not ok", "-", "empty where it is"),

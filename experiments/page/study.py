@@ -18,6 +18,8 @@ from experiments.sides import Family, machine_names
 if TYPE_CHECKING:
     from experiments.text.page import Part
 
+# An element's name and attributes, and in them a number with more digits than a picture needs.
+ELEMENT = re.compile(rb"<[^>]*>")
 MORE_DIGITS = re.compile(rb"(\d\.\d\d)\d+")
 STUDIES = "experiments.studies"
 CONFIGURATION = "configuration.json"
@@ -74,8 +76,8 @@ def pictures(files: Mapping[str, bytes]) -> Iterator[Shown]:
 
 
 def slim(svg: bytes) -> bytes:
-    """The same picture with places in hundredths of a point, which no eye tells from millionths."""
-    return MORE_DIGITS.sub(rb"\1", svg)
+    """The same picture with places in hundredths of a point, which no eye tells from millionths; its words stay."""
+    return ELEMENT.sub(lambda element: MORE_DIGITS.sub(rb"\1", element[0]), svg)
 
 
 def machines_in(configuration: Any) -> list[Fact]:

@@ -28,10 +28,10 @@ STYLES: Mapping[str, tuple[str, str, str]] = {
     "issue": ("instructions issued", PURPLE, "----"),
     "smem": ("shared memory", SAND, "xxxx"),
     "onchip": ("PMUs", SAND, "++++"),
-    "l2": ("L2", CYAN, "////"),
+    "l2": ("L2", GREY, "////"),
     "hbm": ("HBM", BLUE, ""),
     "ddr": ("DDR", BROWN, "oooo"),
-    "network": ("network", GREY, "||||"),
+    "network": ("network", CYAN, "||||"),
     "static": ("static: power at rest", "#dddddd", ""),
 }
 BAR_INCHES = 0.27

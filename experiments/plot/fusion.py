@@ -99,7 +99,17 @@ def row(
     iterations: int | str = "",
 ) -> dict[str, object]:
     """One row of the picture's data: a run, or a pattern in a call of a run."""
-    return dict(locals())
+    return {
+        "what": what,
+        "run": run,
+        "calls": calls,
+        "off_chip_bytes": off_chip_bytes,
+        "avoidable_bytes": avoidable_bytes,
+        "block": block,
+        "pattern": pattern,
+        "call": call,
+        "iterations": iterations,
+    }
 
 
 def _figure(width: float, comparison: Comparison, bars: Sequence[Bar], groups: Groups | None) -> Figure:

@@ -154,4 +154,16 @@ def row(
     time_ps: int | str = "",
 ) -> dict[str, object]:
     """One row of the picture's data: a block of a time line, or a part of an account."""
-    return dict(locals())
+    return {
+        "machine": machine,
+        "mode": mode,
+        "call": call,
+        "lane": lane,
+        "label": label,
+        "unit_class": unit_class,
+        "start_cycle": start_cycle,
+        "end_cycle": end_cycle,
+        "count": count,
+        "part": part,
+        "time_ps": time_ps,
+    }

@@ -87,7 +87,15 @@ def row(
     run: str, call: str, ops_per_byte: float, ops_per_s: float, limit: str, time_ps: int | str, matrix: bool | str
 ) -> dict[str, object]:
     """One row of the picture's data: a call, or a corner of a roof."""
-    return dict(locals())
+    return {
+        "run": run,
+        "call": call,
+        "ops_per_byte": ops_per_byte,
+        "ops_per_s": ops_per_s,
+        "limit": limit,
+        "time_ps": time_ps,
+        "matrix": matrix,
+    }
 
 
 def roof_of(outcome: Outcome, rows: Sequence[Record]) -> Roof:

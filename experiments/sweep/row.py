@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from traceback import extract_tb
 from typing import TYPE_CHECKING
 
+from experiments.export import LEVELS
 from experiments.point import off_chip_bytes
 from experiments.sweep.engine import simulate_point
 from experiments.sweep.nearest import nearest_change
 from patterns.compose import ASKED
 from patterns.errors import DoesNotFit, UserError
-from patterns.plan import Level
 
 if TYPE_CHECKING:
     from experiments.point import Point
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from patterns.report import Report
 
 OK, INFEASIBLE, FAILED = "ok", "infeasible", "failed"
-LEVELS: tuple[Level, ...] = ("hbm", "ddr", "l2", "onchip", "network")
 # What a table has of each point that ran, in order; units are in the names.
 METRICS = (
     "calls",

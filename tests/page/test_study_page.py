@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from experiments import study
 from experiments.cli import cli
-from experiments.page.study import machines_in, study_page
+from experiments.page.study import machines_in, slim, study_page
 from experiments.study import Result
 from experiments.text.table import Column, Table
 
@@ -40,6 +40,11 @@ def test_a_page_holds_question_finding_table_picture_and_provenance() -> None:
     assert page.count(b"<img ") == 1
     assert b"data:image/svg+xml;base64,PHN2Zy8+" in page
     assert not LOADS.search(page.decode())
+
+
+def test_a_picture_in_a_page_has_shorter_places_and_the_same_numbers() -> None:
+    told = b'<path d="M 1.23456 7.5"/><text x="3.98765">8.585</text>'
+    assert slim(told) == b'<path d="M 1.23 7.5"/><text x="3.98">8.585</text>'
 
 
 def test_the_machines_of_a_configuration_are_found_wherever_they_stand() -> None:
