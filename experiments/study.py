@@ -25,12 +25,14 @@ PAGE_WIDTH = 100
 
 @dataclass(frozen=True)
 class Study:
-    """One experiment, declared. `finding` makes its sentence from what was computed; figures are files in plot/."""
+    """One experiment, declared. `finding` makes its short sentence from what was computed, `details` what else that
+    says; figures are files in plot/."""
 
     question: str
     request: Request
     finding: Callable[[Comparison], str]
     figures: tuple[str, ...] = ("fusion", "overlap")
+    details: Callable[[Comparison], str] | None = None
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,8 @@ def run_comparison(name: str, study: Study) -> Result:
 
     comparison = compare(study.request)
     finding, parts = study.finding(comparison), comparison_parts(comparison)
-    page = page_text([study.question, finding, *parts], PAGE_WIDTH)
+    details = study.details(comparison) if study.details else ""
+    page = page_text([part for part in (study.question, finding, details, *parts) if part], PAGE_WIDTH)
     texts = {
         "page.txt": page + "\n",
         "configuration.json": json.dumps({"study": name, "request": asdict(study.request)}, indent=2) + "\n",
@@ -97,7 +100,7 @@ def run_comparison(name: str, study: Study) -> Result:
         "report.html": report_page(comparison),
     }
     files = {file: text.encode() for file, text in texts.items()} | drawn(comparison, study.figures)
-    files["page.html"] = study_page(name, study.question, finding, parts, files)
+    files["page.html"] = study_page(name, study.question, (finding, details), parts, files)
     return Result(finding, tuple(files.items()))
 
 

@@ -36,8 +36,8 @@ class Chart(Protocol):
 class Survey:
     """One experiment, declared. cases: what is run, a row each (frozen dataclasses such as Point, or mappings), or
     what makes them. record: runs a case; None for one that has no row, such as what does not fit. finding: the
-    sentence that the rows support. figures: what draws them. keys: how many
-    columns of the table name a row.
+    sentence that the rows support, short. figures: what draws them. keys: how many
+    columns of the table name a row. details: what else the rows say, for those who read on.
     """
 
     question: str
@@ -46,6 +46,7 @@ class Survey:
     finding: Callable[[Sequence[Record]], str]
     figures: tuple[Chart, ...] = ()
     keys: int = 1
+    details: Callable[[Sequence[Record]], str] | None = None
 
     def listed_cases(self) -> tuple[Any, ...]:
         """Every case."""
@@ -71,7 +72,8 @@ def run_survey(name: str, survey: Survey, page_width: int, tell: Tell = untold) 
 
     records = tuple(_told(survey, tell))
     finding, table = survey.finding(records), records_table(records, survey.keys)
-    page = page_text([survey.question, finding, table], page_width)
+    details = survey.details(records) if survey.details else ""
+    page = page_text([part for part in (survey.question, finding, details, table) if part], page_width)
     texts = {
         "page.txt": page + "\n",
         "configuration.json": configuration_json(survey),
@@ -79,7 +81,7 @@ def run_survey(name: str, survey: Survey, page_width: int, tell: Tell = untold) 
         "table.json": json.dumps({"rows": records}, indent=2, allow_nan=False) + "\n",
     }
     files = {file: text.encode() for file, text in texts.items()} | drawn_records(records, survey.figures)
-    return finding, files | {"page.html": study_page(name, survey.question, finding, [table], files)}
+    return finding, files | {"page.html": study_page(name, survey.question, (finding, details), [table], files)}
 
 
 def configuration_json(survey: Survey) -> str:

@@ -38,15 +38,21 @@ class Shown:
     beside: tuple[str, ...]
 
 
-def study_page(name: str, question: str, finding: str, parts: Sequence[Part], files: Mapping[str, bytes]) -> bytes:
-    """The page, whole. parts: the tables below the finding. files: of the study, its pictures among them by name."""
+def study_page(
+    name: str, question: str, found: tuple[str, str], parts: Sequence[Part], files: Mapping[str, bytes]
+) -> bytes:
+    """The page, whole. found: its sentence, and details or ''. parts: the tables below the finding.
+
+    files: of the study, its pictures among them by name.
+    """
     configuration = files[CONFIGURATION].decode()
     page = rendered(
         "study.html",
         ("page.js",),
         name=name,
         question=question,
-        finding=finding,
+        finding=found[0],
+        details=found[1],
         about=below_the_first(f"{STUDIES}.{name}"),
         pictures=list(pictures(files)),
         parts=parts_markup(parts),

@@ -141,10 +141,27 @@ def row_of(case: Case, report: Report, sums_ps: int, sums_bytes: int) -> Record:
 
 
 def finding(rows: Sequence[Record]) -> str:
-    """What sums take of the time each way, in decode and in prefill."""
+    """What sums take of the time each way, in prefill and in decode."""
+    told = []
+    for phase, what in (("prefill", f"a prompt of {CONTEXT:,} tokens"), ("decode", "a decode step")):
+        share = {row["sums_as"]: row["sums_percent"] for row in rows if of_model(row, phase)}
+        told.append(
+            f"of {what} {share[STAGES]:.1f} % as stages of the fused decoder, {share[CALLS]:.1f} % as calls of their"
+            f" own, {share[KERNELS]:.1f} % as kernels of {AMONG} GPUs"
+        )
+    return f"Sums over {AMONG} members take, in {MODEL}, {'; '.join(told)}."
+
+
+def of_model(row: Record, phase: str) -> bool:
+    """Whether a row is of the model, phase and number of members that the sentence is about."""
+    return (row["model"], row["phase"], row["members"]) == (MODEL, phase, AMONG)
+
+
+def details(rows: Sequence[Record]) -> str:
+    """How long sums take each way, in how many calls, and what they move."""
     told = []
     for phase, what in (("decode", "a decode step"), ("prefill", f"a prompt of {CONTEXT:,} tokens")):
-        by_way = {row["sums_as"]: row for row in rows if (row["model"], row["phase"]) == (MODEL, phase) and among(row)}
+        by_way = {row["sums_as"]: row for row in rows if of_model(row, phase)}
         told.append(
             f"of {what} {taken(by_way[STAGES])} as stages of the fused decoder, {taken(by_way[CALLS])} as calls of"
             f" their own ({by_way[CALLS]['calls']:,} calls instead of {by_way[STAGES]['calls']}), and"
@@ -178,11 +195,6 @@ def exceptions(rows: Sequence[Record]) -> str:
     )
 
 
-def among(row: Record) -> bool:
-    """Whether a row is of the number of members that the sentence is about."""
-    return bool(row["members"] == AMONG)
-
-
 def taken(row: Mapping[str, Any]) -> str:
     """'0.067 ms (2.9 %)'."""
     return f"{row['sums_ms']:.3f} ms ({row['sums_percent']:.1f} %)"
@@ -198,6 +210,7 @@ STUDY = Survey(
     cases=cases,
     record=record,
     finding=finding,
+    details=details,
     figures=(
         Reshaped(
             Lines(

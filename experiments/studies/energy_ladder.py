@@ -98,14 +98,32 @@ def _row(
 
 
 def finding(rows: Sequence[Record]) -> str:
-    """Where GPUs are by the ladder above an ASIC, and where each of the model's runs is: below, in or beyond."""
+    """Where GPUs are by the ladder above an ASIC, and where the model's runs are above their arithmetic."""
+    low, high = _ladder(rows)
+    told = []
+    for what in (VECTOR_OP, *WORKLOADS):
+        times = {row["machine"]: row["times_bare_arithmetic"] for row in rows if row["what"] == what}
+        gpus = [times[machine] for machine in GPUS if machine in times]
+        told.append(f"{what} {min(gpus):.3g} to {max(gpus):.3g} ({RDU} {times[RDU]:.3g})")
+    return (
+        f"By the ladder a GPU takes {low:.0f} to {high:.0f} times an ASIC's energy. In the model GPUs take so many"
+        f" times that of bare arithmetic at 7 nm: {', '.join(told)}."
+    )
+
+
+def _ladder(rows: Sequence[Record]) -> tuple[float, float]:
+    """How many times an ASIC's energy the lecture says that a GPU takes: from, to."""
     gpu = next(row for row in rows if (row["what"], row["machine"]) == (SAID, "GPU"))
-    low, high = gpu["low_times"], gpu["high_times"]
+    return gpu["low_times"], gpu["high_times"]
+
+
+def details(rows: Sequence[Record]) -> str:
+    """Where each of the model's runs is beside the ladder: below, in or beyond; and what crosses the chip's edge."""
+    low, high = _ladder(rows)
     told = [_told([row for row in rows if row["what"] == what], what, low, high) for what in (VECTOR_OP, *WORKLOADS)]
     return (
-        f"By the ladder a GPU takes {low:.0f} to {high:.0f} times an ASIC's energy. In the model these take so many"
-        f" times that of their bare arithmetic at 7 nm. {'. '.join(told)}. An ASIC would have to pay for bytes from off"
-        " the chip, too."
+        f"Times the bare arithmetic, beside the ladder's {low:.0f} to {high:.0f}. {'. '.join(told)}. An ASIC would have"
+        " to pay for bytes from off the chip, too."
     )
 
 
@@ -126,6 +144,7 @@ STUDY = Survey(
     cases=cases,
     record=record,
     finding=finding,
+    details=details,
     figures=(
         Bars(
             "energy_ladder",

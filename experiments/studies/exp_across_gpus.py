@@ -71,7 +71,7 @@ def record(run: AttentionRun) -> Record:
 
 
 def finding(rows: Sequence[Record]) -> str:
-    """What exp is beside the products by generation, what schedules make of it, and what a polynomial gives back."""
+    """What exp is beside the products by generation, and what schedules make of it."""
     plain = [row for row in rows if not row["polynomial_share"]]
     gpus = list(dict.fromkeys(row["gpu"] for row in rows))
     at = {(row["gpu"], row["schedule"]): row for row in plain}
@@ -81,11 +81,11 @@ def finding(rows: Sequence[Record]) -> str:
     return (
         f"exp takes {ratios} of the time of a block's two products. One after another the tensor core computes"
         f" {serial} % of the time, with both overlaps {both} %; on B200 the special function units are then busy"
-        f" {at['B200', BOTH]['sfu_percent']:.0f} % too, and have no slack. {_polynomial(rows)}"
+        f" {at['B200', BOTH]['sfu_percent']:.0f} % too, and have no slack."
     )
 
 
-def _polynomial(rows: Sequence[Record]) -> str:
+def details(rows: Sequence[Record]) -> str:
     """What moving exponentials to the FMA units does to each schedule on a B200, and from when on it costs."""
     told = []
     for schedule in (TURNS, BOTH):
@@ -106,6 +106,7 @@ STUDY = Survey(
     cases=cases,
     record=record,
     finding=finding,
+    details=details,
     figures=(
         Where(
             Bars(

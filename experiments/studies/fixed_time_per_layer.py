@@ -57,6 +57,20 @@ def record(point: Point) -> Record | None:
 
 
 def finding(rows: Sequence[Record]) -> str:
+    """The range of the time beside the bytes on both sides, and of what is published."""
+    told = []
+    for machine, _ in WAYS:
+        own = [row for row in rows if row["machine"] == machine]
+        known = [row["published_layer_us"] for row in own if row["published_layer_us"] is not None]
+        said = f" (published {' to '.join(dict.fromkeys((f'{min(known)}', f'{max(known)}')))})" if known else ""
+        times = [row["layer_us"] for row in own]
+        if times:
+            told.append(f"{min(times):.1f} to {max(times):.1f} us on {machine}{said}")
+    most = max(row["members"] for row in rows)
+    return f"Beside the time of its bytes a decoder layer takes {' and '.join(told)}, on 1 to {most} of them."
+
+
+def details(rows: Sequence[Record]) -> str:
     """How the time beside the bytes grows with members on both sides, and what is published."""
     parts = []
     for machine, _ in WAYS:
@@ -71,10 +85,7 @@ def finding(rows: Sequence[Record]) -> str:
         for r in rows
         if r["published_layer_us"] is not None
     ]
-    return (
-        f"Beside the time of its bytes a decoder layer takes {'; '.join(parts)}. From published times follow:"
-        f" {'; '.join(known)}."
-    )
+    return f"By the number of members: {'; '.join(parts)}. From published times follow: {'; '.join(known)}."
 
 
 STUDY = Survey(
@@ -82,6 +93,7 @@ STUDY = Survey(
     cases=cases,
     record=record,
     finding=finding,
+    details=details,
     figures=(
         Bars(
             "time_per_layer",

@@ -140,24 +140,31 @@ def _row(
 
 
 def finding(rows: Sequence[Record]) -> str:
-    """What TMA saves of a tile and of a kernel, and what surrounds an instruction, by its size."""
+    """What TMA saves of a tile and of a kernel."""
     at = {(row["what"], row["machine"], row["how"]): row for row in rows}
     tile = {loader: at[TILE, H100, loader] for loader in LOADERS}
     kernel = {loader: at[KERNEL, H100, loader] for loader in LOADERS[1:]}
     copies = (ROWS + COLUMNS) * INNER * ELEMENT_BYTES // COPY_BYTES
     saved = 100 * (1 - kernel["tma"]["instructions"] / kernel["cp_async"]["instructions"])
+    before, after = kernel["cp_async"]["overhead_percent"], kernel["tma"]["overhead_percent"]
+    return (
+        f"A {TILE} is {copies:,} copies of {COPY_BYTES} bytes: {tile['cp_async']['instructions']} warp instructions"
+        f" with cp.async, {tile['registers']['instructions']} through registers, {tile['tma']['instructions']} with"
+        f" TMA, one an operand. Of a whole GEMM's instructions TMA saves {saved:.0f} %: from {before:.1f} % of the"
+        f" energy of its arithmetic to {after:.1f} %."
+    )
+
+
+def details(rows: Sequence[Record]) -> str:
+    """What issuing takes of a tile's energy, and what surrounds an instruction, by its size."""
+    by_loader = {row["how"]: row["overhead_percent"] for row in rows if (row["what"], row["machine"]) == (TILE, H100)}
     ones = [row for row in rows if row["what"] == ONE]
     overheads = "; ".join(_overhead(row) for row in ones if row["printed_percent"] is not None or row is ones[-1])
     on_rdu = next(row for row in rows if row["machine"] == RDU)
-    by_copies, by_tma, staged = tile["cp_async"], tile["tma"], tile["registers"]
-    before, after = kernel["cp_async"]["overhead_percent"], kernel["tma"]["overhead_percent"]
     return (
-        f"A {TILE} is {copies:,} copies of {COPY_BYTES} bytes: {by_copies['instructions']} warp instructions with"
-        f" cp.async, {staged['instructions']} through registers, {by_tma['instructions']} with TMA, one an operand."
-        f" Issuing them takes {by_copies['overhead_percent']:.1f} % of the tile's arithmetic with cp.async,"
-        f" {by_tma['overhead_percent']:.2f} % with TMA. Of a whole GEMM's instructions TMA saves {saved:.0f} %: from"
-        f" {before:.1f} % of its arithmetic to {after:.1f} %;"
-        f" an RDU issues {on_rdu['instructions']}. What surrounds one instruction, of its arithmetic: {overheads}."
+        f"Issuing a tile's loads takes {by_loader['cp_async']:.1f} % of the energy of its arithmetic with cp.async,"
+        f" {by_loader['tma']:.2f} % with TMA; an RDU issues {on_rdu['instructions']} instructions. What surrounds one"
+        f" instruction, of its arithmetic: {overheads}."
     )
 
 
@@ -172,6 +179,7 @@ STUDY = Survey(
     cases=cases,
     record=record,
     finding=finding,
+    details=details,
     figures=(
         Bars(
             "instruction_overhead",

@@ -146,6 +146,22 @@ def value_text(parameter: str, value: float) -> str:
 
 
 def finding(rows: Sequence[Record]) -> str:
+    """At which value of which memory both are as fast, and which memories never change a winner."""
+    by_memory: dict[str, list[str]] = {row["memory"]: [] for row in rows}
+    for row in rows:
+        if row["times_own"] == 1 and row["turns_at_times_own"] is not None:
+            times = row["turns_at_times_own"]
+            found = f"{scale_text(row['value'], times)} ({times:.2f} times its own) in {row['step']}"
+            by_memory[row["memory"]].append(found)
+    told = [
+        f"both are as fast at {' and at '.join(at)} with another {memory}" for memory, at in by_memory.items() if at
+    ]
+    never = [f"no {memory}" for memory, at in by_memory.items() if not at]
+    told += [f"{' and '.join(never)} that was tried changes a winner"] if never else []
+    return f"{MODEL} on {RDU} against {GPU}: {'; '.join(told)}."
+
+
+def details(rows: Sequence[Record]) -> str:
     """By memory: at which value both are as fast, and in which steps no value that was tried changes the winner."""
     told = []
     for memory in dict.fromkeys(row["memory"] for row in rows):
@@ -205,6 +221,7 @@ STUDY = Survey(
     cases=cases,
     record=record,
     finding=finding,
+    details=details,
     figures=(
         Lines(
             "winner_by_memory",

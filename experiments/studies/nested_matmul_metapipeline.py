@@ -133,7 +133,7 @@ def closed_form(case: Matmul, times: Mapping[str, int]) -> int:
 
 
 def finding(rows: Sequence[Record]) -> str:
-    """What draining costs by the length of the inner pipe, what streams and slots are for, and how near the forms are.
+    """What draining costs by the length of the inner pipe, and how near the closed forms are.
 
     The rows are those of CASES, in order.
     """
@@ -148,7 +148,7 @@ def finding(rows: Sequence[Record]) -> str:
     return (
         f"Ending every inner pipe before the outer one goes on costs most with {number_of(most, 'inner step')}"
         f" ({costs[most]:.0f} %) and {costs[longest]:.1f} % with {longest}. The closed forms, from rates alone, are"
-        f" within {furthest(swept):.1f} % of the simulation where one stage is clearly the slowest.{others(by_case)}"
+        f" within {furthest(swept):.1f} % of the simulation where one stage is clearly the slowest."
     )
 
 
@@ -158,14 +158,15 @@ def furthest(rows: Sequence[Record]) -> float:
     return 100 * max(errors)
 
 
-def others(rows: Mapping[Matmul, Record]) -> str:
+def details(records: Sequence[Record]) -> str:
     """What the lecture's row_par is for, what its few PCUs do, and where two slots are too few; '' if not run."""
+    rows = dict(zip(CASES, records, strict=False))
     if not {ONE_STREAM, EVEN, EVEN_DEEP, LECTURE} <= set(rows):
         return ""
     one, even, deep, lecture = (rows[case] for case in (ONE_STREAM, EVEN, EVEN_DEEP, LECTURE))
     usual = rows[replace(ONE_STREAM, b_streams=ROW_PAR)]
     return (
-        f" B through one stream instead of {ROW_PAR} makes {one['slowest_stage']} the slowest stage and the whole"
+        f"B through one stream instead of {ROW_PAR} makes {one['slowest_stage']} the slowest stage and the whole"
         f" {one['cycles'] / usual['cycles']:.2f} times as long. Where a load of B and the product take as long as each"
         f" other, two slots are {furthest([even]):.1f} % slower than the form, because a tile is also on its way;"
         f" {deep['slots_b']} slots are {furthest([deep]):.1f} % from it. With the {lecture['pcus']} PCUs of the"
@@ -179,6 +180,7 @@ STUDY = Survey(
     cases=CASES,
     record=record,
     finding=finding,
+    details=details,
     figures=(
         Lines(
             "cycles_per_step",

@@ -87,14 +87,11 @@ def measures(machine: Machine, cta: TileCta) -> Record:
 
 
 def finding(rows: Sequence[Record]) -> str:
-    """The fullest and the busiest tile, and what limits which tiles."""
+    """The fullest and the busiest tile."""
     fit = [row for row in rows if row["ctas"]]
     fullest = max(fit, key=lambda row: row["occupancy_percent"])
     busiest = max(fit, key=lambda row: row["tensor_core_percent"])
     reuse = busiest["flop_per_byte"] / fullest["flop_per_byte"]
-    limits = dict.fromkeys(row["limit"] for row in fit)
-    told = [f"{limit}: {', '.join(_size(row) for row in fit if row['limit'] == limit)}" for limit in limits]
-    told += [f"no CTA fits, by {row['limit']}: {_size(row)}" for row in rows if not row["ctas"]]
     return (
         f"The fullest SM has tiles of {_size(fullest)}: {fullest['warps']} warps ({fullest['occupancy_percent']:.0f} %"
         f" of what it holds), a tensor core that is busy {fullest['tensor_core_percent']:.0f} % of the time and a load"
@@ -102,9 +99,17 @@ def finding(rows: Sequence[Record]) -> str:
         f" {busiest['tensor_core_percent']:.0f} %, has tiles of {_size(busiest)} and {busiest['warps']} warps"
         f" ({busiest['occupancy_percent']:.0f} %) in {number_of(busiest['ctas'], 'CTA')} (with one alone"
         f" {busiest['tensor_core_percent_of_one_cta']:.0f} %): such a tile does"
-        f" {reuse:.1f} times as much with every byte. What limits the CTAs"
-        f" of an SM: {'; '.join(told)}."
+        f" {reuse:.1f} times as much with every byte."
     )
+
+
+def details(rows: Sequence[Record]) -> str:
+    """What limits which tiles."""
+    fit = [row for row in rows if row["ctas"]]
+    limits = dict.fromkeys(row["limit"] for row in fit)
+    told = [f"{limit}: {', '.join(_size(row) for row in fit if row['limit'] == limit)}" for limit in limits]
+    told += [f"no CTA fits, by {row['limit']}: {_size(row)}" for row in rows if not row["ctas"]]
+    return f"What limits the CTAs of an SM: {'; '.join(told)}."
 
 
 def _size(row: Record) -> str:
@@ -116,6 +121,7 @@ STUDY = Survey(
     cases=cases,
     record=record,
     finding=finding,
+    details=details,
     figures=(
         HeatMap("warps", x="columns", y="rows", value="warps", title="Warps of an SM, by tile"),
         HeatMap(

@@ -97,14 +97,25 @@ def buffer_bytes(section: Section) -> int:
 
 
 def finding(rows: Sequence[Record]) -> str:
-    """Up to which step a layer is one call, what happens beyond, and what decides it."""
+    """In how many steps a layer is one call, and what its weights need of the chip."""
+    whole, first = sum(row["calls_a_layer"] == 1 for row in rows), rows[0]
+    most = max(row["calls_a_layer"] for row in rows)
+    cut = f", and cut into {most} calls at most in the others" if most > 1 else ""
+    return (
+        f"A decoder layer of {MODEL} is one call on a {MACHINE} in {whole} of {len(rows)} steps{cut}. Its weights are"
+        f" {first['weights_mb']:.0f} MB and the SRAM holds {first['sram_mb']:.0f} MB, but weights stream through: in"
+        f" {first['step']}, buffers hold {first['buffers_mb']:.1f} MB."
+    )
+
+
+def details(rows: Sequence[Record]) -> str:
+    """Up to which intermediates a layer is one call, what is moved beyond, and what that costs."""
     whole = [row for row in rows if row["calls_a_layer"] == 1]
     cut = [row for row in rows if row["calls_a_layer"] > 1]
     first = rows[0]
     told = (
-        f"Of {MODEL} a layer's weights are {first['weights_mb']:.0f} MB and the SRAM of a {MACHINE} holds"
-        f" {first['sram_mb']:.0f} MB, but weights stream through: the buffers of the fused decoder hold"
-        f" {first['buffers_mb']:.1f} MB in {first['step']}, {100 * first['pmus'] / first['pmus_of']:.0f} % of the PMUs."
+        f"The buffers of the fused decoder have {100 * first['pmus'] / first['pmus_of']:.0f} % of the PMUs in"
+        f" {first['step']}."
     )
     if whole:
         most = max(whole, key=lambda row: row["intermediates_mb"])
@@ -115,7 +126,7 @@ def finding(rows: Sequence[Record]) -> str:
     if cut:
         worst = max(cut, key=lambda row: row["between_calls_gb"])
         told += (
-            f" In {'; '.join(row['step'] for row in cut)} it is cut, into {worst['calls_a_layer']} calls at most, and"
+            f" In {'; '.join(row['step'] for row in cut)} it is cut, and"
             f" {worst['between_calls_gb']:.1f} GB pass through HBM between calls of {worst['step']}."
         )
     return told + dear(rows)
@@ -137,6 +148,7 @@ STUDY = Survey(
     cases=cases,
     record=record,
     finding=finding,
+    details=details,
     figures=(
         Bars(
             "bytes_of_a_layer",

@@ -95,15 +95,24 @@ def splits(consumers: int, accumulators: int) -> Record:
 
 
 def finding(rows: Sequence[Record]) -> str:
-    """What setmaxnreg moves, which tiles fit with how many consumers, and which of the lecture's rows do not."""
+    """What setmaxnreg moves, and how many of the lecture's rows fit."""
     swept, printed = ([row for row in rows if (row["row"] == "-") is kind] for kind in (True, False))
     two = next(row for row in swept if (row["tile"], row["consumers"]) == ("x".join(map(str, TILE)), 2))
     given = " or ".join(f"{two[f'if_producer_has_{kept}']} where the producer keeps {kept}" for kept in PRODUCERS)
-    lacking = "; ".join(f"{row['row']} ({_lack(row)})" for row in printed if row["lacks"] != "-")
+    fit = sum(row["lacks"] == "-" for row in printed)
     return (
         f"Split evenly, each thread of a producer and two consumers has {two['even_split']} registers,"
         f" {two['left_of_it']} beside the accumulators of a tile of {two['tile']}; setmaxnreg gives a consumer {given}."
-        f" By consumers an H100 holds, with {SLOTS} slots, {_fitting(swept)}. Of the lecture's {len(printed)} rows it"
+        f" Of the lecture's {len(printed)} rows an H100 holds {fit}."
+    )
+
+
+def details(rows: Sequence[Record]) -> str:
+    """Which tiles fit with how many consumers, and which of the lecture's rows do not."""
+    swept, printed = ([row for row in rows if (row["row"] == "-") is kind] for kind in (True, False))
+    lacking = "; ".join(f"{row['row']} ({_lack(row)})" for row in printed if row["lacks"] != "-")
+    return (
+        f"By consumers an H100 holds, with {SLOTS} slots, {_fitting(swept)}. Of the lecture's {len(printed)} rows it"
         f" does not hold {lacking or 'none'}."
     )
 
@@ -128,6 +137,7 @@ STUDY = Survey(
     cases=cases,
     record=record,
     finding=finding,
+    details=details,
     figures=(
         Where(
             Bars(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from experiments.charting.reshape import Reshaped
+from experiments.plot.bars import Bars
 from experiments.point import Point, run_point
 from experiments.survey import Record, Survey
 
@@ -13,6 +15,8 @@ if TYPE_CHECKING:
     from patterns.report import Report
 
 MACHINES: dict[Family, str] = {"gpu": "h100_sxm", "rdu": "sn40l"}
+# Calls of a workload, operator by operator, from which on its time is drawn.
+MANY = 100
 MODES: dict[Family, tuple[str, ...]] = {
     "gpu": ("pattern", "operator", "library", "megakernel"),
     "rdu": ("operator", "fused", "looped"),
@@ -55,6 +59,8 @@ def record(case: Mapping[str, str]) -> Record:
             row[f"{family}_{mode}_calls"] = reports[mode].calls if mode in reports else None
         timed = reports.get(TIMED[family])
         row[f"{family}_{TIMED[family]}_us"] = 1e6 * timed.time_s if timed else None
+    calls = row["gpu_operator_calls"], row["rdu_looped_calls"]
+    row["times_the_calls"] = calls[0] / calls[1] if all(calls) else None
     return row
 
 
@@ -96,13 +102,24 @@ def finding(rows: Sequence[Record]) -> str:
     """How many fewer calls fusion leaves, over all workloads that run on both."""
     from experiments.text.quantity import digits
 
-    both = [row for row in rows if row["gpu_operator_calls"] and row["rdu_looped_calls"]]
-    fewer = sorted(row["gpu_operator_calls"] / row["rdu_looped_calls"] for row in both)
-    most = max(both, key=lambda row: row["gpu_operator_calls"] / row["rdu_looped_calls"])
+    both = by_calls(rows)
+    fewer = [row["times_the_calls"] for row in both][::-1]
     return (
         f"{len(both)} of {len(rows)} workloads run on both machines. Operator by operator on a GPU they take"
         f" {digits(fewer[0])} to {digits(fewer[-1])} times the calls of an RDU with its layers looped (the middle one"
-        f" {digits(fewer[len(fewer) // 2])}), most of all {most['workload']}."
+        f" {digits(fewer[len(fewer) // 2])}), most of all {both[0]['workload']}."
+    )
+
+
+def by_calls(rows: Sequence[Record]) -> list[Record]:
+    """Workloads that run on both machines, from the one of which most calls go."""
+    return sorted((row for row in rows if row["times_the_calls"]), key=lambda row: -row["times_the_calls"])
+
+
+def of_many_calls(rows: Sequence[Record]) -> list[Record]:
+    """Workloads of many calls, from the slowest on: mostly whole models."""
+    return sorted(
+        (row for row in by_calls(rows) if row["gpu_operator_calls"] >= MANY), key=lambda r: -r["gpu_library_us"]
     )
 
 
@@ -111,4 +128,27 @@ STUDY = Survey(
     cases=lambda: [{"workload": name} for name in ready_made()],
     record=record,
     finding=finding,
+    figures=(
+        Reshaped(
+            Bars(
+                "calls",
+                label="workload",
+                values=("times_the_calls",),
+                title="Calls operator by operator on a GPU, in times those of an RDU with its layers looped",
+                x_label="times the calls",
+                log=True,
+            ),
+            by_calls,
+        ),
+        Reshaped(
+            Bars(
+                "time",
+                label="workload",
+                values=("gpu_library_us", "rdu_looped_us"),
+                title=f"Time of one run, on as few machines as hold it: workloads of {MANY} calls or more",
+                log=True,
+            ),
+            of_many_calls,
+        ),
+    ),
 )

@@ -21,3 +21,5 @@ def test_a_study_runs_over_all_its_cases(name: str, tmp_path: Path) -> None:
     result = CliRunner().invoke(cli, ["run", name, "-o", str(tmp_path)])
     assert result.exit_code == 0, result.stderr
     assert result.stdout.startswith(f"{name}: ")
+    # One sentence or two: more is in the study's details.
+    assert len(result.stdout.split()) <= 90

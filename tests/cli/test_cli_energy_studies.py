@@ -27,7 +27,8 @@ def test_a_gpu_is_ten_to_a_hundred_times_above_an_asic_by_the_ladder() -> None:
 @pytest.mark.parametrize(("times", "where"), [(3.0, "below"), (30.0, "in"), (300.0, "beyond")])
 def test_the_ladders_sentence_follows_the_numbers(times: float, where: str) -> None:
     sentence = ladder.finding(ladder_rows(times))
-    assert f"the GPUs {where} that range" in sentence
+    assert f"the GPUs {where} that range" in ladder.details(ladder_rows(times))
+    assert f"large GEMM {times:.3g} to {times:.3g} (sn40l {times:.3g})" in sentence
     assert sentence.startswith("By the ladder a GPU takes 10 to 100 times an ASIC's energy.")
 
 
@@ -77,4 +78,4 @@ def test_what_tma_saves_is_in_the_sentence() -> None:
     sentence = saved.finding(rows)
     assert "3,072 copies of 16 bytes: 96 warp instructions with cp.async, 192 through registers, 2 with TMA" in sentence
     assert "TMA saves 75 %" in sentence
-    assert "an RDU issues 0." in sentence
+    assert "an RDU issues 0 instructions." in saved.details(rows)

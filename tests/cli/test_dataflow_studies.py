@@ -33,7 +33,7 @@ def test_the_crossover_is_told_from_the_side_on_which_the_rdu_is_ahead() -> None
             {"against": "a", "batch": 1, "context": context, "speed_ratio": ratio, "energy_ratio": None}
             for context, ratio in ((1024, before), (4096, after))
         ]
-        return batch_and_context_crossover.finding(rows)
+        return batch_and_context_crossover.details(rows)
 
     assert "faster in 1 of 2 points (below 2,000 tokens at batch 1), 0.80 to 1.25 times" in told(1.25, 0.8)
     assert "faster in 1 of 2 points (above 2,000 tokens at batch 1), 0.80 to 1.25 times" in told(0.8, 1.25)
@@ -65,12 +65,14 @@ def memory_rows(ratios: tuple[float, ...], turn: float | None) -> list[Record]:
 
 
 def test_the_sentence_about_memories_names_who_is_ahead() -> None:
-    finding = memory_that_changes_the_winner.finding
-    turned = finding(memory_rows((0.4, 0.8, 1.2), 1.5))
+    finding, details = memory_that_changes_the_winner.finding, memory_that_changes_the_winner.details
+    turned = details(memory_rows((0.4, 0.8, 1.2), 1.5))
     assert "both are as fast at 3.00 TB/s (1.50 times its own; now h100_sxm is 1.25 times as fast) in a step" in turned
     assert "No HBM from" not in turned
-    stayed = finding(memory_rows((1.1, 1.25, 1.5), None))
+    stayed = details(memory_rows((1.1, 1.25, 1.5), None))
     assert "No HBM from 1.000 TB/s to 4.000 TB/s changes the winner of a step (sn40l is 1.10 to 1.50 times" in stayed
+    assert "both are as fast at 3.00 TB/s (1.50 times its own) in a step" in finding(memory_rows((0.4, 0.8, 1.2), 1.5))
+    assert "no HBM that was tried changes a winner" in finding(memory_rows((1.1, 1.25, 1.5), None))
 
 
 @pytest.mark.parametrize(("pipe", "cycles"), [(DRAINED, (10 + 26) + 26), (STREAMED, 10 + 12 + 2 * 7 + 3 * 7)])
@@ -126,7 +128,8 @@ def test_whether_a_gpu_gets_round_another_order_is_counted(calls: int, told: str
         for machine, mode in study.MODES
         for access in (study.PLAIN, study.TURNED)
     ]
-    assert told in study.finding(rows)
+    assert told in study.details(rows)
+    assert "on h100_sxm library 1.00 times the bytes and 1.00 times the time, in 2 calls" in study.finding(rows)
 
 
 def test_what_passes_between_calls_is_counted_by_hand() -> None:
@@ -146,9 +149,11 @@ def test_a_step_of_fusion_that_loses_time_is_told() -> None:
         numbers = {"time_us": time_us, "bound_us": 50.0, "saved_us": saved_us, "calls": calls, "saved_mb": 1.0}
         return {"model": "m", "fusion": fusion, "saved_calls": 1, "saved_us_a_call": 2.0, **numbers}
 
-    told = fuse_what.finding([row("none", 100.0, 0.0, 9), row("some", 80.0, 20.0, 5), row("all", 90.0, -10.0, 1)])
+    rows = [row("none", 100.0, 0.0, 9), row("some", 80.0, 20.0, 5), row("all", 90.0, -10.0, 1)]
+    told = fuse_what.details(rows)
     assert "'all' loses 10 us" in told
     assert "80 us (some), 40 % of the way to its bound; most comes with 'some' (20 us" in told
+    assert "m 40 % with some, the largest step 'some'" in fuse_what.finding(rows)
 
 
 def test_equal_stages_would_be_as_many_times_faster_as_there_are() -> None:

@@ -35,6 +35,13 @@ from experiments.survey import Record, Survey
 from patterns.errors import UnknownName
 
 
+def said(study: Any, rows: list[Record]) -> str:
+    """All that a study says of rows."""
+    survey: Survey = study.STUDY
+    assert survey.details is not None
+    return f"{survey.finding(rows)} {survey.details(rows)}"
+
+
 def rows_of(study: Any, keep: Mapping[str, Any]) -> list[Record]:
     """The rows of a study's cases whose fields have these values."""
     survey: Survey = study.STUDY
@@ -88,11 +95,11 @@ def test_stages_by_latency() -> None:
     assert [row["stages_simulated"] for row in rows] == [2, 3, 4, 5]
     assert [row["stages_by_the_formula"] for row in rows] == [3, 3, 4, 5]
     assert [row["stages_without_the_issue"] for row in rows] == [2, 3, 4, 5]
-    sentence = stages_by_latency.finding(rows)
+    sentence = said(stages_by_latency, rows)
     assert "at 3 of 4 latencies, more at 300 cycles" in sentence
     assert "gives what a run needs at 4 of 4 latencies:" in sentence
     planted = changed(rows, {"latency_cycles": 3000}, {"stages_simulated": 6})
-    assert "more at 300 cycles, fewer at 3,000 cycles" in stages_by_latency.finding(planted)
+    assert "more at 300 cycles, fewer at 3,000 cycles" in said(stages_by_latency, planted)
 
 
 def test_a_producer_against_a_pipeline() -> None:
@@ -150,13 +157,13 @@ def test_attention_beside_its_paper() -> None:
     assert lecture == {"serial": 57.1, "ping-pong": 98.5, "inside a warpgroup": 79.0, "both overlaps": 99.2}
     published = [row["published_tflops_per_s"] for row in rows]
     assert published == [None, 582, 570, 661, 570, 630, None, None]
-    sentence = attention_schedules.finding(rows)
+    sentence = said(attention_schedules, rows)
     assert "67 % measured" in sentence
     # 661 / 582, 661 / 570 and 630 / 570.
     for told in ("(published +14 %)", "(published +16 %)", "(published +11 %)"):
         assert told in sentence
-    assert "within 50 %" in attention_schedules.finding(
-        changed(rows, {"published_tflops_per_s": 661}, {"h100_tflops_per_s": 330.5})
+    assert "within 50 %" in said(
+        attention_schedules, changed(rows, {"published_tflops_per_s": 661}, {"h100_tflops_per_s": 330.5})
     )
 
 
@@ -170,7 +177,7 @@ def test_exp_by_generation() -> None:
     # One after another: products of 512 cycles, half of 512 for exp while the FMA units do the rest, 256 of others.
     half = next(r for r in rows if (r["gpu"], r["schedule"], r["polynomial_share"]) == ("B200", "serial", 0.5))
     assert half["total_cycles"] == 32 * (512 + 256 + 256)
-    assert "become 97 % with ping-pong where 50 % of them move" in exp_across_gpus.finding(rows)
+    assert "become 97 % with ping-pong where 50 % of them move" in said(exp_across_gpus, rows)
 
 
 def test_registers() -> None:
@@ -186,7 +193,7 @@ def test_registers() -> None:
         "one consumer": registers,
         "ping-pong": registers,
     }
-    sentence = register_budgets.finding(changed(rows, {"row": "ping-pong"}, {"lacks": "-"}))
+    sentence = said(register_budgets, changed(rows, {"row": "ping-pong"}, {"lacks": "-"}))
     assert "one consumer (288 registers a thread, 255 there)" in sentence
     assert "ping-pong" not in sentence
 
@@ -200,17 +207,16 @@ def test_occupancy() -> None:
         (1, "registers"),
         (0, "registers per thread"),
     ]
-    assert "no CTA fits, by registers per thread: 256x256" in occupancy_by_tile.finding(rows)
+    assert "no CTA fits, by registers per thread: 256x256" in said(occupancy_by_tile, rows)
 
 
 def test_rankings_hold_or_turn() -> None:
     rows = rows_of(schedule_ranking, {"contest": ("attention",), "parameter": ("as assumed", "exp")})
-    assert (
-        "attention (serial < inside a warpgroup < ping-pong < both overlaps): 2 of 2 changes"
-        in schedule_ranking.finding(rows)
+    assert "attention (serial < inside a warpgroup < ping-pong < both overlaps): 2 of 2 changes" in said(
+        schedule_ranking, rows
     )
     where = {"change": "exp x 2", "schedule": "serial"}
-    planted = schedule_ranking.finding(changed(rows, where, {"tensor_core_percent": 60.0}))
+    planted = said(schedule_ranking, changed(rows, where, {"tensor_core_percent": 60.0}))
     assert (
         "1 of 2 changes leave it as it is; exp x 2 turns serial above inside a warpgroup (60.0 and 56.6 %)" in planted
     )

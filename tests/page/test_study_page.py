@@ -32,9 +32,18 @@ def words(page: bytes) -> str:
 
 def test_a_page_holds_question_finding_table_picture_and_provenance() -> None:
     table = Table((Column("machine", right=False), Column("time\nus")), (("a100_sxm", "1.250"), ("<b>", "2.000")))
-    page = study_page("drafted_tokens", "Is a < b?", "It is, by 1.250 & more.", [table], FILES)
+    page = study_page("drafted_tokens", "Is a < b?", ("It is, by 1.250 & more.", "See <c>."), [table], FILES)
     told = words(page)
-    for text in ("Is a < b?", "It is, by 1.250 & more.", "time us", "1.250", "<b>", "patternloom 0.", "speed.csv"):
+    for text in (
+        "Is a < b?",
+        "It is, by 1.250 & more.",
+        "See <c>.",
+        "time us",
+        "1.250",
+        "<b>",
+        "patternloom 0.",
+        "speed.csv",
+    ):
         assert text in told
     assert "gpu_model/machines/a100_sxm.yaml, sha256 " in told
     assert page.count(b"<img ") == 1

@@ -80,10 +80,10 @@ def test_published_ratios_say_how_long_an_answer_was() -> None:
 
 
 def test_the_sentence_has_the_published_values_beside_ours(rows: list[Record]) -> None:
-    sentence = study.finding(rows)
+    sentence = f"{study.finding(rows)} {study.details(rows)}"
     for row in rows[2:4]:
         machine = row["machine"]
-        assert f"{machine} takes {row['switch_ratio']:.1f} times as long" in sentence
+        assert f"{machine} {row['switch_ratio']:.1f} ({row['published_switch_ratio']} published)" in sentence
         for batch in (1, 8):
             ours, published = row[f"request_{batch}_ratio"], PUBLISHED_REQUEST[machine, batch]
             assert f"{ours:.1f} " in sentence
