@@ -84,7 +84,7 @@ FEW: Mapping[str, Mapping[str, Any]] = {
         "experiments.claims.calls_and_fusion.PROMPT": 128,
         "experiments.claims.calls_and_fusion.SOCKETS": 2,
     },
-    "workloads": {"ready_made": lambda: ("softmax", "lora")},
+    "workloads": {"ready_made": lambda: ("softmax", "lora"), "MANY": 1},
 }
 
 
