@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
+from experiments.charting.reshape import Reshaped
 from experiments.plot.bars import Bars
 from experiments.survey import Record, Survey
 
@@ -74,18 +75,26 @@ def finding(rows: Sequence[Record]) -> str:
     return f"{MODEL} on {SOCKETS} x {MACHINE}: {'; '.join(told)}."
 
 
+def named(rows: Sequence[Record]) -> list[Record]:
+    """Rows with a name each: 'hbm_bytes_per_s 1.6 TB/s'."""
+    return [row | {"alternative": f"{row['figure']} {row['value']}".rstrip()} for row in rows]
+
+
 STUDY = Survey(
     question="How much depends on which of the public figures of the SN40L are right?",
     cases=lambda: alternatives(),
     record=record,
     finding=finding,
     figures=(
-        Bars(
-            "alternatives",
-            label="figure",
-            values=tuple(f"{phase}_ratio" for phase, _ in PHASES),
-            title="Times with each alternative, in order of the table",
-            x_label="times as long as by the file's values",
+        Reshaped(
+            Bars(
+                "alternatives",
+                label="alternative",
+                values=tuple(f"{phase}_ratio" for phase, _ in PHASES),
+                title="Times with each alternative",
+                x_label="times as long as by the file's values",
+            ),
+            named,
         ),
     ),
     keys=2,

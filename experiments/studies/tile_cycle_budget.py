@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from gpu_model.lecture.gemm import LectureRun
 
 COPIES, TMA = "synchronous, cp.async", "producer warp, TMA"
+# A step loads a tile of each, TMA by one instruction each.
+OPERANDS = 2
 
 
 def cases() -> Iterator[LectureRun]:
@@ -37,7 +39,7 @@ def record(run: LectureRun) -> Record:
     return {
         "loads": run.id,
         "step_bytes": parts.load_bytes,
-        "load_instructions": loader.instructions(load_machine(MACHINE), parts.load_bytes),
+        "load_instructions": OPERANDS * loader.instructions(load_machine(MACHINE), parts.load_bytes // OPERANDS),
         "issue_cycles": parts.issue_cycles,
         "transfer_cycles": parts.load_cycles,
         "latency_cycles": parts.latency_cycles,
@@ -60,7 +62,7 @@ def finding(rows: Sequence[Record]) -> str:
         f"A step multiplies for {copies['mma_cycles']:,} cycles, and before that its {copies['step_bytes'] / 1024:.0f}"
         f" KiB take {copies['issue_cycles']} cycles to issue by cp.async, in"
         f" {number_of(copies['load_instructions'], 'warp instruction')} ({tma['issue_cycles']} by TMA, in"
-        f" {tma['load_instructions']} an operand), {copies['transfer_cycles']} to move and"
+        f" {tma['load_instructions']}, one an operand), {copies['transfer_cycles']} to move and"
         f" {copies['latency_cycles']} to arrive: one after another the tensor core computes {share:.1f} % of the time"
         f" ({copies['tensor_core_percent']:.1f} % with the end of the tile)."
         f" If everything overlapped, {longest} would be the limit: {copies['bound_cycles']:,} cycles or"

@@ -60,8 +60,8 @@ def test_the_budget_of_a_step() -> None:
     parts = [(row["issue_cycles"], row["transfer_cycles"], row["latency_cycles"], row["mma_cycles"]) for row in rows]
     assert parts == [(100, 768, 700, 1024), (10, 768, 700, 1024)]
     assert [row["total_cycles"] for row in rows] == [167168, 68294]
-    # 48 KiB in 3,072 copies of 16 bytes, 32 of them a warp instruction; or one instruction of one thread.
-    assert [row["load_instructions"] for row in rows] == [96, 1]
+    # 48 KiB in 3,072 copies of 16 bytes, 32 of them a warp instruction; or one instruction of one thread an operand.
+    assert [row["load_instructions"] for row in rows] == [96, 2]
     sentence = tile_cycle_budget.finding(rows)
     assert "39.5 %" in sentence
     assert "35.8 us" in sentence
