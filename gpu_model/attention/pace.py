@@ -74,6 +74,18 @@ def least_predicted(work: Work, machine: Machine) -> int:
     return total + (max(0, work.latency_cycles + load // 2 - machine.tile_start_cycles) if load else 0)
 
 
+def least_by_turns(work: Work, machine: Machine) -> int:
+    """The same for schedules that load only as they compute (not `ahead`): every tile waits for its first step."""
+    products = sum([use.cycles for use in work.step if use.unit == "tc"])
+    total = machine.kernel_ramp_cycles + machine.kernel_drain_cycles
+    for wave in work.waves:
+        steps, load = work.steps_of(wave), wave.load.cycles
+        loads = steps * (load + wave.stored_on_loads_cycles // steps)
+        arriving = wave.held.cycles + work.latency_cycles if wave.held else 0
+        total += wave.tiles * (max(loads, steps * products) + work.end_cycles(wave) + arriving + load // 2)
+    return total
+
+
 def turned(work: Work, machine: Machine) -> int:
     """What transposing a step's values takes, and seeing them."""
     return transpose_cycles(machine, work.transposed_bytes) + machine.barrier_cycles

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from gpu_model.attention.pace import Pace, least_predicted, predicted
+from gpu_model.attention.pace import Pace, least_by_turns, predicted
 from gpu_model.attention.scripts import (
     KEYS,
     QUERIES,
@@ -48,7 +48,7 @@ NEEDS: tuple[str, ...] = ("tma",)
 AUTO = True
 WARPGROUPS = (1, 2, 3)
 slot_counts = two_or_more
-at_least = least_predicted
+at_least = least_by_turns
 
 
 def demand(work: Work, choice: Choice, machine: Machine) -> CtaDemand:

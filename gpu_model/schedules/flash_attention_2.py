@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gpu_model.attention.pace import Pace, least_predicted, predicted
+from gpu_model.attention.pace import Pace, least_by_turns, predicted
 from gpu_model.attention.scripts import (
     KEYS,
     QUERIES,
@@ -41,7 +41,7 @@ NEEDS: tuple[str, ...] = ("mma_sync",)
 AUTO = True
 WARPGROUPS = (1, 2, 4)
 LONGEST_FIRST = False
-at_least = least_predicted
+at_least = least_by_turns
 
 
 def slot_counts(most: int) -> tuple[int, ...]:
