@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gpu_model.legal import Grouping
+from gpu_model.legal import Group, Grouping
+from gpu_model.machine import Machine
 from gpu_model.product import product_of
 from gpu_model.spaces import spaces_of
-from patterns.graph import Node
+from patterns.graph import Graph, Node
 from patterns.kind import has
 
 REASON = "a product of blocks with their scales, and what adds them up"
@@ -29,7 +30,7 @@ def join_block_scales(grouping: Grouping) -> Grouping:
         if len(products) == 1:
             joined = grouping.together((products[0], ours), REASON)
             hides = [own.writes for own in products[0].nodes]
-            grouping = grouping.settled(joined, grouping.refusal(joined, hides) or _why_not(grouping, joined.nodes))
+            grouping = grouping.settled(joined, grouping.refusal(joined, hides) or grouping.answers(_why_not, joined))
     return grouping
 
 
@@ -41,8 +42,8 @@ def _has_blocks(grouping: Grouping, nodes: Sequence[Node], reduce: Node) -> bool
     return bool(products) and all(set(reduce.over) <= set(product.batch) for product in products)
 
 
-def _why_not(grouping: Grouping, nodes: tuple[Node, ...]) -> str:
+def _why_not(graph: Graph, machine: Machine, group: Group) -> str:
     """Why nodes are not a product whose steps are blocks, '' if they are."""
-    spaces = spaces_of(grouping.graph, nodes, grouping.edges.inside(nodes))
+    spaces = spaces_of(graph, group.nodes, group.inside)
     alike = all(space.is_product and space.promoting for space in spaces)
-    return "" if alike else f"{nodes[-1].name} needs more than a block of the product at a time"
+    return "" if alike else f"{group.nodes[-1].name} needs more than a block of the product at a time"

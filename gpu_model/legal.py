@@ -4,22 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 
-from gpu_model.asked import Ask, Asked
-from gpu_model.choose import choose, fits
+from gpu_model.asked import Ask
 from gpu_model.connected import connected
-from gpu_model.machine import Machine
-from gpu_model.options import Options
-from gpu_model.schedule import AUTO
-from gpu_model.smallest import why_no_tile
+from gpu_model.decisions import Answers, Facts
+from gpu_model.questions import why_no_room, why_not_in_parts
 from gpu_model.space import Space
 from gpu_model.spaces import spaces_of
-from gpu_model.tile import SMALLEST
-from patterns.errors import DoesNotFit
 from patterns.graph import Block, Graph, Node
 from patterns.kind import has
-from patterns.online import why_not_split
 from patterns.order import waits_for
 from patterns.pipeline.hashed import hashed_once
 from patterns.plan import Refusal
@@ -45,9 +39,8 @@ class Group:
         return tuple(node.name for node in self.nodes)
 
 
-@lru_cache(maxsize=4096)
 def group_spaces(graph: Graph, group: Group) -> tuple[Space, ...]:
-    """The spaces of a group: it is asked for them where it is made, and again where it is laid out."""
+    """The spaces of a group."""
     return spaces_of(graph, group.nodes, group.inside, group.online)
 
 
@@ -91,12 +84,16 @@ class Edges:
 
 @dataclass(frozen=True)
 class Grouping:
-    """A block's nodes in groups, by name, and the joins that were refused. A policy makes one from another."""
+    """A block's nodes in groups, by name, and the joins that were refused. A policy makes one from another.
+
+    answers: to what depends on extents or the machine. graph: of a policy BY_STRUCTURE the structure alone.
+    """
 
     graph: Graph
     ask: Ask
     edges: Edges
     of: Mapping[str, Group]
+    answers: Answers
     refused: tuple[Refusal, ...] = ()
 
     @property
@@ -180,18 +177,14 @@ class Grouping:
 
     def not_online(self, group: Group) -> str:
         """Why reduced dims cannot be taken in parts and rescaled, '' if they can (or need not)."""
-        visible = frozenset(node.writes for node in group.nodes) - group.inside
-        reasons = (why_not_split(self.graph, group.nodes, dim, visible) for dim in group.online)
-        return next((reason for reason in reasons if reason), "")
+        return self.answers(why_not_in_parts, group.nodes, group.inside, group.online) if group.online else ""
 
     def misfit(self, group: Group) -> str:
         """Why a group's smallest tile does not fit, or its tiles get in each other's way; '' if they do not."""
         raced = self._raced(group)
         if raced or all(has(node, "elementwise") for node in group.nodes):
             return raced  # one element of each operand
-        spaces = group_spaces(self.graph, group)
-        short = next(filter(None, (why_no_tile(space, self.ask.machine) for space in spaces)), "")
-        return short or (_why_not_online(spaces, self.ask.machine) if group.online else "")
+        return self.answers(why_no_room, group.nodes, group.inside, group.online)
 
     def _raced(self, group: Group) -> str:
         """Which node writes over what another reads beside it, in tiles that know nothing of each other."""
@@ -250,13 +243,14 @@ class Grouping:
         return tuple(reversed(path))
 
 
-def separate(graph: Graph, block: Block, ask: Ask) -> Grouping:
-    """Every node of a block in a group of its own: what a policy starts with."""
+def separate(graph: Graph, block: Block, ask: Ask, answers: Answers | None = None) -> Grouping:
+    """Every node of a block in a group of its own: what a policy starts with. answers: where the graph has none."""
     others = {name for other in graph.blocks if other is not block for node in other.nodes for name in node.reads}
     carried = {result for other in graph.blocks for _, result in other.carried}
     shared = {tensor.name for tensor in graph.tensors if tensor.shares}
     edges = Edges(block, frozenset(others | carried | shared | graph.results), _over(graph, block))
-    return Grouping(graph, ask, edges, {n.name: Group((n,), "one node", (), edges.inside((n,))) for n in block.nodes})
+    groups = {n.name: Group((n,), "one node", (), edges.inside((n,))) for n in block.nodes}
+    return Grouping(graph, ask, edges, groups, answers or Facts(graph, ask.machine))
 
 
 def _over(graph: Graph, block: Block) -> dict[str, tuple[str, ...]]:
@@ -270,21 +264,6 @@ def _over(graph: Graph, block: Block) -> dict[str, tuple[str, ...]]:
                 found[other] = (*found[other], name)
     # In the order of the block: kernels that may run in any order run in that of their needs.
     return {name: others for name, others in found.items() if others}
-
-
-@lru_cache(maxsize=1024)
-def _why_not_online(spaces: tuple[Space, ...], machine: Machine) -> str:
-    """Why no schedule has room for the smallest tile of a kernel with a reduce in parts, '' if one has.
-
-    Its rings have several slots, and its threads all columns of their rows; what a user fixed is no reason.
-    """
-    smallest = Asked("its smallest tile", spaces, AUTO, Options(), online=True)
-    try:
-        if not fits(smallest, machine, (SMALLEST,)):
-            choose(smallest, machine, (SMALLEST,))
-    except DoesNotFit as error:
-        return str(error)
-    return ""
 
 
 def _who_needs(graph: Graph, tensor: str, inside: Sequence[str]) -> str:

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+from functools import lru_cache
 from typing import Protocol, cast
 
 from gpu_model.asked import Ask
+from gpu_model.decisions import Decisions, Facts
 from gpu_model.legal import Group, Grouping, separate
+from gpu_model.structure import structure_of
 from patterns.graph import Block, Graph
 from patterns.order import in_order
 from patterns.plan import Refusal
 from patterns.plugin import load_module, modules
 
 POLICIES = "gpu_model.fusion"
+Kernels = tuple[tuple[Group, ...], tuple[Refusal, ...]]
 
 
 class Policy(Protocol):
-    """RANK: how much it fuses; policies are listed by it. Where a file has TOGETHER, all its groups are one kernel."""
+    """RANK: how much it fuses; policies are listed by it. Where a file has TOGETHER, all its groups are one kernel.
+
+    BY_STRUCTURE: of extents and the machine it knows only what `grouping.answers` gives (its graph has no extents), so
+    it decides once for all contexts and batches of a model (see decisions.py).
+    """
 
     RANK: int
 
@@ -38,9 +47,21 @@ def together(policy: Policy) -> bool:
     return bool(getattr(policy, "TOGETHER", False))
 
 
-def kernels(graph: Graph, block: Block, ask: Ask, policy: Policy) -> tuple[tuple[Group, ...], tuple[Refusal, ...]]:
+def kernels(graph: Graph, block: Block, ask: Ask, policy: Policy) -> Kernels:
     """A block's kernels in an order in which they can run, and the joins that were refused and did not come later."""
-    grouping = policy.fuse(separate(graph, block, ask))
+    if getattr(policy, "BY_STRUCTURE", False):
+        return _decisions(structure_of(graph), block.name, ask, cast(Hashable, policy)).at(Facts(graph, ask.machine))
+    return _kernels(policy.fuse(separate(graph, block, ask)))
+
+
+@lru_cache(maxsize=512)
+def _decisions(structure: Graph, name: str, ask: Ask, policy: Policy) -> Decisions[Kernels]:
+    """What a policy makes of the block `name` of all graphs of one structure."""
+    block = structure.block_named[name]
+    return Decisions(lambda answers: _kernels(policy.fuse(separate(structure, block, ask, answers))))
+
+
+def _kernels(grouping: Grouping) -> Kernels:
     together = {name: group for group in grouping.groups() for name in group.names}
     refused = (r for r in grouping.refused if any(together[name] is not together[r.nodes[0]] for name in r.nodes))
     return ordered(grouping), tuple(dict.fromkeys(refused))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from gpu_model.access import Access, accesses, written
 from gpu_model.connected import connected
 from gpu_model.lookups import by_row, lookups
 from gpu_model.space import Space
+from gpu_model.structure import structure_of
 from gpu_model.whole import (
     along_dims,
     block_dims,
@@ -26,6 +27,7 @@ from patterns.axes import points, union, without
 from patterns.follow import Follow, leaders
 from patterns.graph import Graph, Node
 from patterns.kind import has
+from patterns.pipeline.hashed import hashed_once
 from patterns.tiles import new_dims
 
 
@@ -36,26 +38,42 @@ def spaces_of(
 
     inside: tensors that nobody else needs, so that they are not written.
     """
-    made = frozenset(node.writes for node in nodes).intersection(inside)
-    nodes = tuple(nodes)
-    return _spaces(part_of(graph, nodes), nodes, made, tuple(online))
+    seen = _seen(structure_of(graph), tuple(nodes), frozenset(inside), tuple(online))
+    sizes = graph.sizes
+    return _spaces(seen, tuple([(dim, sizes[dim]) for dim in seen.dims if dim in sizes]))
 
 
-@lru_cache(maxsize=8192)
-def _spaces(part: Graph, nodes: tuple[Node, ...], inside: frozenset[str], online: tuple[str, ...]) -> tuple[Space, ...]:
-    """Memo of `spaces_of`. The key has of the graph what the nodes see, so that other graphs with the same share it."""
-    return tuple(_space(part, connected_nodes, inside, online) for connected_nodes in connected(nodes))
+@hashed_once
+@dataclass(frozen=True)
+class _Seen:
+    """What nodes see of a structure: the tensors that they read and write, and the dims of these and of themselves.
+
+    inside: of what they make, what nobody else needs.
+    """
+
+    part: Graph
+    dims: tuple[str, ...]
+    nodes: tuple[Node, ...]
+    inside: frozenset[str]
+    online: tuple[str, ...]
 
 
 @lru_cache(maxsize=4096)
-def part_of(graph: Graph, nodes: tuple[Node, ...]) -> Graph:
-    """What nodes see of a graph: the tensors that they read and write, and the extents of these and of themselves."""
+def _seen(structure: Graph, nodes: tuple[Node, ...], inside: frozenset[str], online: tuple[str, ...]) -> _Seen:
+    """What all graphs of a structure have of some nodes."""
+    made = frozenset(node.writes for node in nodes).intersection(inside)
     seen = union(*((*node.reads, node.writes) for node in nodes))
-    shared = (graph.tensor_named[name].shares for name in seen)
-    tensors = [graph.tensor_named[name] for name in union(seen, filter(None, shared))]
+    shared = (structure.tensor_named[name].shares for name in seen)
+    tensors = [structure.tensor_named[name] for name in union(seen, filter(None, shared))]
     named = union(*(tensor.dims for tensor in tensors), *((*node.over, node.along) for node in nodes))
-    sizes = graph.sizes
-    return Graph("", tuple((dim, sizes[dim]) for dim in named if dim in sizes), tuple(tensors), ())
+    return _Seen(structure_of(Graph("", (), tuple(tensors), ())), named, nodes, made, online)
+
+
+@lru_cache(maxsize=8192)
+def _spaces(seen: _Seen, extents: tuple[tuple[str, int], ...]) -> tuple[Space, ...]:
+    """Memo of `spaces_of`. The key has of the graph what the nodes see, so that other graphs with the same share it."""
+    part = replace(seen.part, extents=extents)
+    return tuple(_space(part, nodes, seen.inside, seen.online) for nodes in connected(seen.nodes))
 
 
 def _space(graph: Graph, nodes: tuple[Node, ...], inside: Collection[str], online: Collection[str]) -> Space:

@@ -12,13 +12,16 @@ from gpu_model.conversions import join_conversions
 from gpu_model.fusion import library
 from gpu_model.fusion.operator import read_as_strides
 from gpu_model.legal import Group, Grouping
+from gpu_model.machine import Machine
 from gpu_model.spaces import spaces_of
 from gpu_model.whole import made_dims
 from gpu_model.within import ends_in_windows
 from patterns.axes import points
+from patterns.graph import Graph
 from patterns.kind import has
 
 RANK = 3
+BY_STRUCTURE = True
 REASON = "matrix products with what ends their tiles"
 
 
@@ -61,7 +64,7 @@ def _take_readers(grouping: Grouping, group: Group, tensor: str) -> Grouping:
     if not readers or not all(_light(other) for other in readers):
         return grouping
     joined = grouping.together((group, *readers), REASON)
-    return grouping.settled(joined, grouping.refusal(joined, [tensor]) or _why_not_ended(grouping, joined))
+    return grouping.settled(joined, grouping.refusal(joined, [tensor]) or grouping.answers(_why_not_ended, joined))
 
 
 def _light(group: Group) -> bool:
@@ -71,9 +74,8 @@ def _light(group: Group) -> bool:
     )
 
 
-def _why_not_ended(grouping: Grouping, group: Group) -> str:
+def _why_not_ended(graph: Graph, machine: Machine, group: Group) -> str:
     """Which node needs more than the tile of a result that a CTA has, '' if none does."""
-    graph = grouping.graph
     for space in spaces_of(graph, group.nodes, group.inside):
         made = [points(made_dims(graph, node), graph.sizes) for node in space.nodes if has(node, "contracts")]
         for node in space.nodes:

@@ -17,12 +17,14 @@ from gpu_model.conversions import join_conversions
 from gpu_model.fusion.operator import elementwise, is_products, join_chains, read_as_strides
 from gpu_model.legal import Group, Grouping
 from gpu_model.lookups import is_lookup, lookups
+from gpu_model.machine import Machine
 from gpu_model.product import product_of
 from patterns.axes import points
-from patterns.graph import Node
+from patterns.graph import Graph, Node
 from patterns.kind import has
 
 RANK = 2
+BY_STRUCTURE = True
 
 
 def fuse(grouping: Grouping) -> Grouping:
@@ -169,9 +171,13 @@ def _goes_with_states(grouping: Grouping, group: Group, dims: set[str]) -> bool:
     """Whether a kernel is elementwise but for reduces of what has these dims, those of states, and makes no more."""
     graph = grouping.graph
     reduced = (node for node in group.nodes if has(node, "reduces"))
-    most = max(graph.elements(node.writes) for node in group.nodes)
-    alike = all(map(_in_between, group.nodes)) and most <= points(dims, graph.sizes)
+    alike = all(map(_in_between, group.nodes)) and grouping.answers(_makes_no_more, group.nodes, frozenset(dims))
     return alike and all(dims <= {*graph.tensor_named[node.reads[0]].dims} for node in reduced)
+
+
+def _makes_no_more(graph: Graph, machine: Machine, nodes: tuple[Node, ...], dims: frozenset[str]) -> bool:
+    """Whether no node makes more elements than there are points of the dims."""
+    return max(graph.elements(node.writes) for node in nodes) <= points(dims, graph.sizes)
 
 
 def join_reduces(grouping: Grouping) -> Grouping:

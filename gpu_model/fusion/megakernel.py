@@ -6,9 +6,9 @@ the operators to come into free pages of shared memory.
 
 from __future__ import annotations
 
-from gpu_model.fusion.library import fuse
+from gpu_model.fusion.library import BY_STRUCTURE, fuse
 
-__all__ = ["RANK", "TOGETHER", "fuse"]
+__all__ = ["BY_STRUCTURE", "RANK", "TOGETHER", "fuse"]
 
 RANK = 5
 TOGETHER = True

@@ -9,6 +9,7 @@ from gpu_model.lookups import lookups
 from patterns.kind import has
 
 RANK = 1
+BY_STRUCTURE = True
 
 
 def fuse(grouping: Grouping) -> Grouping:

@@ -6,6 +6,7 @@ from gpu_model.legal import Grouping
 
 # How much a policy fuses, for listing them in order.
 RANK = 0
+BY_STRUCTURE = True
 
 
 def fuse(grouping: Grouping) -> Grouping:
