@@ -14,7 +14,7 @@ def structure_of(graph: Graph) -> Graph:
     return _only(replace(graph, name="", extents=(), formulas=(), requires=()))
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=4096)
 def _only(structure: Graph) -> Graph:
     """Of equal structures the first: memos that have it as a key need not compare it."""
     return structure
