@@ -32,6 +32,7 @@ function start() {
   const data = JSON.parse(holder.textContent), tip = new Tip(), root = document.getElementById("timelines");
   view = new View(root, data, tip);
   new Search(root.querySelector(".search"), view);
+  perfetto(root.querySelector(".perfetto"), view);
   tableOf(document.getElementById("span-tables"), view);
   new Graph(document.getElementById("graph"), view, tip);
   addEventListener("scroll", () => tip.hide(), { passive: true });

@@ -46,6 +46,7 @@ SCRIPTS = (
     "pointer.js",
     "view.js",
     "search.js",
+    "perfetto.js",
     "graph.js",
     "page.js",
 )

