@@ -67,9 +67,9 @@ def test_points_are_cheap(text: str, arguments: tuple[object, ...], limit_s: flo
 
 
 def test_any_number_of_workers_gives_the_same_table(tmp_path: Path) -> None:
-    tables = {jobs: sweep(tmp_path, CHEAP, "-j", jobs, "--format", "csv").stdout for jobs in (1, 2, 4)}
+    tables = {jobs: sweep(tmp_path, CHEAP, "-j", jobs, "--format", "csv").stdout for jobs in (1, 2, 4, 8, 16)}
     assert tables[1].count("\n") == 367
-    assert tables[1] == tables[2] == tables[4]
+    assert len(set(tables.values())) == 1
 
 
 @pytest.mark.skipif(os.name != "posix", reason="kills a process")
