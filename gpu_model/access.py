@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from math import ceil
 
 from patterns.addressed import Addresses
@@ -15,6 +14,7 @@ from patterns.distinct import rounded
 from patterns.dtypes import bytes_of
 from patterns.graph import Graph, Node
 from patterns.kind import has, kind_of
+from patterns.once import computed_once
 
 Sizes = Mapping[str, int]
 
@@ -41,16 +41,16 @@ class Access:
     once: Fraction = Fraction(1)
     led: frozenset[str] = frozenset()
 
-    @cached_property
+    @computed_once
     def changes(self) -> frozenset[str]:
         """Dims of loops whose steps have other parts of the tensor."""
         return self.led.union(self.dims)
 
-    @cached_property
+    @computed_once
     def _is_whole(self) -> bool:
         return self.share == 1
 
-    @cached_property
+    @computed_once
     def _is_there_once(self) -> bool:
         return self.once == 1
 

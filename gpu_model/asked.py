@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 
 from gpu_model.cuts import Priced
 from gpu_model.machine import Machine
@@ -16,6 +15,7 @@ from gpu_model.traffic import Moved
 from gpu_model.work import Choice, Work
 from patterns.errors import DoesNotFit
 from patterns.kind import has
+from patterns.once import computed_once
 from patterns.pipeline.hashed import hashed_once, made_directly
 
 
@@ -73,17 +73,17 @@ class Asked:
     online: bool = False
     kept: frozenset[str] = frozenset()
 
-    @cached_property
+    @computed_once
     def once(self) -> Mapping[str, int]:
         """Bytes of every tensor that is read, once."""
         return whole_reads(self.spaces)
 
-    @cached_property
+    @computed_once
     def cold(self) -> Mapping[str, int]:
         """The same, and none of what the L2 keeps: what comes from the HBM at least."""
         return {name: 0 if name in self.kept else num_bytes for name, num_bytes in self.once.items()}
 
-    @cached_property
+    @computed_once
     def job(self) -> Job:
         """Which sort of kernel it is."""
         if self.online:
@@ -92,27 +92,27 @@ class Asked:
             return "collective"
         return "mm" if self.is_product else "stream"
 
-    @cached_property
+    @computed_once
     def is_named(self) -> bool:
         """Whether the user named a schedule that is for such kernels; all others are left to `auto`."""
         return self.schedule != AUTO and self.job in schedule_named(self.schedule).SERVES
 
-    @cached_property
+    @computed_once
     def fixed(self) -> Options:
         """What the user fixed for this kernel: options are for matrix products, or for what a named schedule serves."""
         return self.options if self.is_product or self.is_named else Options()
 
-    @cached_property
+    @computed_once
     def layout(self) -> str:
         """How operands of products lie in shared memory."""
         return self.fixed.layout or USUAL
 
-    @cached_property
+    @computed_once
     def is_product(self) -> bool:
         """Whether every space is matrix products alike, with what ends their tiles: what GEMM schedules are for."""
         return not self.online and all(space.is_product for space in self.spaces)
 
-    @cached_property
+    @computed_once
     def only_reduces(self) -> bool:
         """Whether every space is a reduction whose steps may be shared out, without a matrix product."""
         return all(len(space.stepped) == 1 and not space.products for space in self.spaces)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from gpu_model.machine import Machine
-from gpu_model.schedule import bound_of, schedule_named
+from gpu_model.schedule import bound_of, schedule_named, serves_online
 from gpu_model.work import Choice, Use, Wave, Work
 from patterns.pipeline.hashed import changed
 
@@ -14,19 +14,19 @@ IN_PLACE = (Wave(1, Use("load", 0, "load"), Use("store", 0, "store")),)
 
 
 def least_cycles(names: tuple[str, ...], loaders: tuple[str, ...], work: Work, machine: Machine) -> tuple[int, ...]:
-    """Of each schedule with its loader: the more of its own bound and what computing takes if nothing has to come.
+    """Of each schedule with its loader: its own bound, or if that is more, what computing takes if nothing has to come.
 
-    Predictions without loads are the greatest of several straight lines in the number of steps, so that each step more
-    takes as long as the second one at least.
+    The second is for attention. Predictions without loads are the greatest of several straight lines in the number of
+    steps, so that each step more takes as long as the second one at least.
     """
+    least = tuple([bound_of(schedule_named(name))(work, machine) for name in names])
+    if not all(serves_online(schedule_named(name)) for name in names):
+        return least
     paces = _paces(names, loaders, changed(work, name="", waves=IN_PLACE, steps=1, latency_cycles=0), machine)
     tiles, more = work.tiles, work.steps - 1
     around = machine.kernel_ramp_cycles + machine.kernel_drain_cycles
-    found = []
-    for name, pace in zip(names, paces, strict=True):
-        computing = around + tiles * min([first + more * step for first, step in pace])
-        found.append(max(computing, bound_of(schedule_named(name))(work, machine)))
-    return tuple(found)
+    computing = [around + tiles * min([first + more * step for first, step in pace]) for pace in paces]
+    return tuple(map(max, least, computing))
 
 
 @lru_cache(maxsize=1024)

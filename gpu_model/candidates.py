@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
 from gpu_model.able_schedules import able_schedules, loader_of
 from gpu_model.asked import Asked, Chosen
@@ -33,6 +33,7 @@ from gpu_model.tile import Targets, cuttings
 from gpu_model.traffic import Moved, moved
 from gpu_model.work import Choice, Work
 from patterns.errors import DoesNotFit
+from patterns.once import computed_once
 
 # What a candidate is preferred by where it keeps as many SMs at work: its cycles, then more slots.
 Rank = tuple[int, int]
@@ -78,7 +79,7 @@ class _Tiled:
     alone: Work
     matrix: tuple[int, int]
 
-    @cached_property
+    @computed_once
     def tiles(self) -> int:
         """Of all spaces."""
         return sum([priced.cut.tiles for priced in self.cuts])

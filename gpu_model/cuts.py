@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from math import prod
 
 from gpu_model.access import Access
@@ -19,6 +18,7 @@ from patterns.carried import ways
 from patterns.dtypes import bytes_of
 from patterns.graph import Node
 from patterns.kind import packs
+from patterns.once import computed_once
 from patterns.pipeline.hashed import made_directly
 from patterns.plan import Tile
 
@@ -43,7 +43,7 @@ class Cut:
     kept: tuple[tuple[int, int], ...] = ()
     spread: Tile | None = None
 
-    @cached_property
+    @computed_once
     def footprint(self) -> Footprint:
         """One tile in one step."""
         return footprint(self.space, self.loops, self.steps, self.spread)
@@ -53,24 +53,24 @@ class Cut:
         """Extents of a full tile in one step, or of a CTA's part of it."""
         return self.footprint.sizes
 
-    @cached_property
+    @computed_once
     def cluster(self) -> int:
         """CTAs that share a tile."""
         return steps_of(self.spread, self.space.sizes) if self.spread else 1
 
-    @cached_property
+    @computed_once
     def tiles(self) -> int:
         """Tiles, each part counted."""
         return prod(steps_of(loop, self.space.sizes) for loop in self.loops) * self.parts * self.cluster
 
-    @cached_property
+    @computed_once
     def steps_per_tile(self) -> int:
         """Steps of one tile, or of the longest part of it; of the longest tile, where a mask shortens some."""
         if self.kept:
             return self.kept[0][1]
         return -(-prod(steps_of(step, self.space.sizes) for step in self.steps) // self.parts)
 
-    @cached_property
+    @computed_once
     def all_steps(self) -> int:
         """Steps of all tiles, each part counted."""
         if self.kept:
@@ -92,17 +92,17 @@ class Cut:
         """Bytes that only the end of a tile reads: they pass through it piece by piece, and nothing holds them."""
         return self.footprint.finish_bytes
 
-    @cached_property
+    @computed_once
     def tile_bytes(self) -> int:
         """Bytes through the SM's port for all of a tile's loads."""
         return self.step_bytes * self.steps_per_tile + self.held_bytes + self.finish_bytes
 
-    @cached_property
+    @computed_once
     def loaded_bytes(self) -> int:
         """Bytes through all SMs' ports for all loads."""
         return self.step_bytes * self.all_steps + (self.held_bytes + self.finish_bytes) * self.tiles
 
-    @cached_property
+    @computed_once
     def out_bytes(self) -> int:
         """Bytes that a tile stores. Parts store what they summed up in fp32, and what rescales it."""
         if self.parts == 1:
@@ -115,12 +115,12 @@ class Cut:
         values = points((*product.batch, *product.rows, *product.columns), self.sizes)
         return (values + self.rescaling_values * rows) * PARTIAL_BYTES
 
-    @cached_property
+    @computed_once
     def partial_results(self) -> int:
         """Values of a part of what its steps reduce that the other parts must know."""
         return sum(1 if packs(node) else self._results(node) for node in self._reduced)
 
-    @cached_property
+    @computed_once
     def _reduced(self) -> tuple[Node, ...]:
         return tuple(node for node in self.space.nodes if any(step.dim in node.over for step in self.steps))
 
@@ -141,13 +141,13 @@ class Cut:
         """Values of every row that rescale a part: none where parts are only added up."""
         return ONLINE_VALUES if len(self.space.products) > 1 else 0
 
-    @cached_property
+    @computed_once
     def accumulators(self) -> int:
         """fp32 values of one tile's matrix results that stay in registers: of a block and of all, where they differ."""
         of_step = sum(points((*p.batch, *p.rows, *p.columns), self.sizes) for p in self.space.products)
         return 2 * of_step if self.space.promoting else of_step
 
-    @cached_property
+    @computed_once
     def shared_in_step(self) -> tuple[int, int]:
         """Bytes of the largest operand of a step that several tiles have in common, and how many: (0, 1) if none."""
         found = [(num_bytes, self._alike(access)) for access, num_bytes in self.footprint.reads]
@@ -218,7 +218,7 @@ class Priced:
     step: tuple[Amounts, ...]
     finish: Amounts
 
-    @cached_property
+    @computed_once
     def total(self) -> Amounts:
         """All tiles, as issued."""
         return sum(self.step, Amounts()).times(self.cut.all_steps) + self.finish.times(self.cut.tiles)

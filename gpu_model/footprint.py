@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from math import prod
 
 from gpu_model.access import Access
 from gpu_model.space import Space, steps_of
 from patterns.count import storage_of
 from patterns.graph import Node
+from patterns.once import computed_once
 from patterns.plan import Tile
 
 
@@ -23,18 +24,18 @@ class Footprint:
     steps: tuple[Tile, ...]
     spread: Tile | None
 
-    @cached_property
+    @computed_once
     def sizes(self) -> Mapping[str, int]:
         """Extents of a full tile in one step, or of a CTA's part of it."""
         spread = (self.spread,) if self.spread else ()
         return self.space.tile_sizes((*self.loops, *self.steps, *spread))
 
-    @cached_property
+    @computed_once
     def reads(self) -> tuple[tuple[Access, int], ...]:
         """What a tile has of each tensor that it reads, in bytes."""
         return tuple((access, access.num_bytes(self.sizes)) for access in self.space.reads)
 
-    @cached_property
+    @computed_once
     def different(self) -> tuple[tuple[Access, int, bool, int], ...]:
         """Of each tensor that a tile reads: its bytes, each element once, whether steps go along it, and how many tiles
         have other parts of it."""
@@ -49,27 +50,27 @@ class Footprint:
             for access in space.reads
         )
 
-    @cached_property
+    @computed_once
     def step_bytes(self) -> int:
         """Bytes that change from step to step."""
         return sum(num_bytes for access, num_bytes in self.reads if self.is_stepped(access.changes))
 
-    @cached_property
+    @computed_once
     def held_bytes(self) -> int:
         """Bytes that a tile loads once and holds."""
         return sum(num_bytes for access, num_bytes in self._once if self._is_held(access))
 
-    @cached_property
+    @computed_once
     def finish_bytes(self) -> int:
         """Bytes that only the end of a tile reads: they pass through it piece by piece, and nothing holds them."""
         return sum(num_bytes for access, num_bytes in self._once if not self._is_held(access))
 
-    @cached_property
+    @computed_once
     def _once(self) -> tuple[tuple[Access, int], ...]:
         """What a tile reads once, in bytes."""
         return tuple((access, num_bytes) for access, num_bytes in self.reads if not self.is_stepped(access.dims))
 
-    @cached_property
+    @computed_once
     def _read_in_steps(self) -> frozenset[str]:
         """Storages that the steps read."""
         graph = self.space.graph

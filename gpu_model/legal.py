@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 from gpu_model.asked import Ask
 from gpu_model.connected import connected
@@ -14,6 +13,7 @@ from gpu_model.space import Space
 from gpu_model.spaces import spaces_of
 from patterns.graph import Block, Graph, Node
 from patterns.kind import has
+from patterns.once import computed_once
 from patterns.order import waits_for
 from patterns.pipeline.hashed import hashed_once
 from patterns.plan import Refusal
@@ -56,17 +56,17 @@ class Edges:
     elsewhere: frozenset[str]
     over: Mapping[str, tuple[str, ...]]
 
-    @cached_property
+    @computed_once
     def position(self) -> Mapping[str, int]:
         """Place of each node in the block."""
         return {node.name: at for at, node in enumerate(self.block.nodes)}
 
-    @cached_property
+    @computed_once
     def maker(self) -> Mapping[str, str]:
         """Name of the node that makes a tensor."""
         return {node.writes: node.name for node in self.block.nodes}
 
-    @cached_property
+    @computed_once
     def readers(self) -> Mapping[str, tuple[str, ...]]:
         """Names of the nodes that read a tensor, each once."""
         readers: dict[str, list[str]] = {}

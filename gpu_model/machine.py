@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from importlib.resources.abc import Traversable
 from typing import Literal
 
 from gpu_model.plausible import contradictions, hint, impossible
 from patterns.energy import EnergyPrices
+from patterns.once import computed_once
 from patterns.parameters import Parameters, Rules, read_parameters
 from patterns.pipeline.hashed import hashed_once
 from patterns.plugin import data_file, data_files
@@ -189,7 +190,7 @@ class Machine(EnergyPrices):
     product_ramp_cycles: int = 0
     tile_load_efficiency: float = 1.0
 
-    @cached_property
+    @computed_once
     def flops_per_cycle(self) -> Mapping[str, int]:
         """Matrix FLOP per cycle of an SM by the dtype of the operands; others are multiplied as tf32.
 
@@ -198,12 +199,12 @@ class Machine(EnergyPrices):
         bf16, fp8 = self.bf16_flops_per_cycle, self.fp8_flops_per_cycle
         return {"bf16": bf16, "fp16": bf16, "fp8": fp8 if "fp8" in self.features else bf16, "int8": fp8}
 
-    @cached_property
+    @computed_once
     def network_achieved_bytes_per_s(self) -> int:
         """What long streams get of the links to other GPUs, in one direction, rounded down."""
         return int(self.network_bytes_per_s * exact(self.network_efficiency))
 
-    @cached_property
+    @computed_once
     def hbm_achieved_bytes_per_s(self) -> int:
         """What long streams get of the HBM, rounded down."""
         return int(self.hbm_bytes_per_s * exact(self.hbm_efficiency))

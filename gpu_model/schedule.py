@@ -99,6 +99,11 @@ def has_bound(schedule: Schedule) -> bool:
     return hasattr(schedule, "at_least")
 
 
+def serves_online(schedule: Schedule) -> bool:
+    """Whether it is a schedule of attention kernels."""
+    return "online" in schedule.SERVES
+
+
 def bound_of(schedule: Schedule) -> Bound:
     """What tells the cycles that a schedule with a bound predicts at least."""
     return cast(Bound, getattr(schedule, "at_least"))  # noqa: B009  few schedules have one

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
 from gpu_model.access import Access, Sizes
 from gpu_model.product import Product, product_of
@@ -15,6 +15,7 @@ from patterns.count import tensor_bytes
 from patterns.follow import Follow, leaders, with_steps
 from patterns.graph import Graph, Node
 from patterns.kind import has
+from patterns.once import computed_once
 from patterns.pipeline.hashed import hashed_once
 from patterns.plan import Tile
 from patterns.tiles import carried_dims, new_dims
@@ -43,28 +44,28 @@ class Space:
     looked_up: tuple[Node, ...] = ()
     followed: tuple[Follow, ...] = ()
 
-    @cached_property
+    @computed_once
     def sizes(self) -> Sizes:
         """The graph's extents."""
         return self.graph.sizes
 
-    @cached_property
+    @computed_once
     def products(self) -> tuple[Product, ...]:
         """The matrix products among the nodes."""
         return tuple(product_of(self.graph, node) for node in self.nodes if has(node, "contracts"))
 
-    @cached_property
+    @computed_once
     def matrix(self) -> Product | None:
         """The product that gives tiles their shape: the only one, or the first of several with the same dims."""
         shapes = {(frozenset(p.rows), frozenset(p.columns), frozenset(p.batch), p.inner) for p in self.products}
         return self.products[0] if len(shapes) == 1 else None
 
-    @cached_property
+    @computed_once
     def goes_through(self) -> str:
         """The dim that is stepped through in order, with a state that goes from step to step; '' if there is none."""
         return next((dim for node in self.nodes for dim in carried_dims(node) if dim in self.stepped), "")
 
-    @cached_property
+    @computed_once
     def is_product(self) -> bool:
         """Whether it is matrix products of the same dims, summed up step by step, and what becomes of their results.
 
@@ -79,7 +80,7 @@ class Space:
         summed = bool(self.promoting) or all(dim in self.stepped or self.sizes[dim] == 1 for dim in self.matrix.inner)
         return not others or (summed and all(self._ends_tile(node) for node in ends))
 
-    @cached_property
+    @computed_once
     def promoting(self) -> frozenset[str]:
         """Names of the nodes that scale the sums of a block in every step, and add the blocks up."""
         steps = set(self.stepped)
@@ -88,7 +89,7 @@ class Space:
         light = (node for node in self.nodes if has(node, "elementwise") or has(node, "reduces"))
         return frozenset(node.name for node in light if steps <= set(self.dims_of(node))) - self.converted
 
-    @cached_property
+    @computed_once
     def converted(self) -> frozenset[str]:
         """Names of elementwise nodes between what is loaded and a product: they run in every step, on its operand."""
         written = {access.tensor for access in self.writes}
@@ -110,7 +111,7 @@ class Space:
         light = has(node, "elementwise") or has(node, "updates") or ends_in_windows(node, self.nodes)
         return light and not set(self.stepped).intersection(self.dims_of(node))
 
-    @cached_property
+    @computed_once
     def addresses(self) -> frozenset[str]:
         """Names of the nodes that are only another address of what comes from outside."""
         return frozenset(node.name for chain in self.chains for node in chain.nodes) | {n.name for n in self.looked_up}
@@ -119,11 +120,11 @@ class Space:
         """Every dim of a node; of one that is only another address those by which it is read."""
         return self._dims.get(node) or dims_beside(self.graph, node, self.chains)
 
-    @cached_property
+    @computed_once
     def _dims(self) -> Mapping[Node, tuple[str, ...]]:
         return {node: dims_beside(self.graph, node, self.chains) for node in self.nodes}
 
-    @cached_property
+    @computed_once
     def whole_points(self) -> int:
         """Points of the dims that every tile has whole."""
         dims = union(*(self._tile_dims(node) for node in self.nodes if not has(node, "indexes")))
@@ -144,7 +145,7 @@ class Space:
             return self.graph.tensor_named[node.writes].dims
         return without(self.dims_of(node), new_dims(self.graph, node) if has(node, "reduces") else ())
 
-    @cached_property
+    @computed_once
     def whole_dims(self) -> tuple[str, ...]:
         """Dims of what it reads that every tile has whole."""
         return without(union(*(access.dims for access in self.reads)), self._cut_dims)
@@ -158,7 +159,7 @@ class Space:
         part = {self.row_dim: -(-self.sizes[self.row_dim] // cluster)} if cluster > 1 else {}
         return sum(access.num_bytes({**self._least, **part}) for access in self.reads)
 
-    @cached_property
+    @computed_once
     def row_dim(self) -> str:
         """The longest dim that every tile has whole to reduce it, which CTAs could share; '' if there is none."""
         if self.products or any(has(node, "moves") or node.along for node in self.nodes):
@@ -173,7 +174,7 @@ class Space:
             points((*p.batch, *p.rows, *p.columns), self._least) for p in self.products
         )
 
-    @cached_property
+    @computed_once
     def _least(self) -> Sizes:
         return with_steps(self.followed, {**self.sizes, **dict.fromkeys((*self.free, *self.stepped), 1)})
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
 from math import ceil
 
+from patterns.once import computed_once
 from patterns.pipeline.hashed import hashed_once, made_directly
 from patterns.pipeline.script import Counts, Run
 
@@ -153,17 +153,17 @@ class Work:
     tasks: tuple[Task, ...] = ()
     score_values: int = 0
 
-    @cached_property
+    @computed_once
     def tiles(self) -> int:
         """Tiles that the SM computes."""
         return sum(wave.tiles for wave in self.waves)
 
-    @cached_property
+    @computed_once
     def step_cycles(self) -> int:
         """Cycles that one step computes, its uses one after another."""
         return sum(use.cycles for use in self.step)
 
-    @cached_property
+    @computed_once
     def finish_cycles(self) -> int:
         """Cycles between a tile's last step and its store."""
         return sum(use.cycles for use in self.finish)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from math import ceil
 
 from gpu_model.fit import specialized, uniform
@@ -18,6 +18,7 @@ from gpu_model.occupancy.tmem import columns_of
 from gpu_model.price import issue_cycles, transpose_cycles
 from gpu_model.roles import assemble, drain, hand_over, loop, needed, ramp, rows_of
 from gpu_model.work import Choice, CtaDemand, Use, Wave, Work
+from patterns.once import computed_once
 from patterns.pipeline.hashed import hashed_once
 from patterns.pipeline.program import Barrier, Channel, Program, Role
 from patterns.pipeline.script import Acquire, Arrive, Await, Commit, Finish, Op, Release, Start, Wait, copy
@@ -44,12 +45,12 @@ class Block:
     values: Use
     rows: tuple[int, int, int]
 
-    @cached_property
+    @computed_once
     def softmax_cycles(self) -> int:
         """Cycles between the two products."""
         return sum(use.cycles for use in self.softmax)
 
-    @cached_property
+    @computed_once
     def chain_cycles(self) -> int:
         """Cycles of all of it, one after another."""
         return self.scores.cycles + self.softmax_cycles + self.values.cycles

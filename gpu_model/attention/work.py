@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
 from gpu_model.assign import Sharing, Transfers, uses, waves
 from gpu_model.attention.between import Between, alike, between
@@ -29,6 +29,7 @@ from patterns.dtypes import bytes_of
 from patterns.graph import Node
 from patterns.kind import has
 from patterns.needed import Mask, function_of, masks
+from patterns.once import computed_once
 from patterns.pipeline.hashed import changed
 from patterns.plan import Tile
 
@@ -55,7 +56,7 @@ class Online:
         """The product that uses what is made of them."""
         return self.cut.space.products[-1]
 
-    @cached_property
+    @computed_once
     def block_rows(self) -> int:
         """Rows of a block: those of the matrix instruction, or as many of its columns as hold a few rows.
 
@@ -67,29 +68,29 @@ class Online:
             return machine.mma_rows
         return -(-rows // machine.mma_columns) * machine.mma_columns
 
-    @cached_property
+    @computed_once
     def row_blocks(self) -> int:
         """Blocks of rows, which different warpgroups can compute."""
         return self._points(self.last.batch) * -(-self._points(self.last.rows) // self.block_rows)
 
-    @cached_property
+    @computed_once
     def rows(self) -> int:
         """Rows of a tile with the padding."""
         return self.row_blocks * self.block_rows
 
-    @cached_property
+    @computed_once
     def columns(self) -> int:
         """Columns of the scores in one step. A context that is shorter than a block is padded to one."""
         columns, wide = self._points(self.last.inner), self._points(self.last.columns)
         block = SHORT_BLOCK * SHORT_BLOCK_DIM // max(SHORT_BLOCK_DIM, wide)
         return columns if self.cut.steps else max(block, columns)
 
-    @cached_property
+    @computed_once
     def scores(self) -> int:
         """Elements between the two products in one step."""
         return self.rows * self.columns
 
-    @cached_property
+    @computed_once
     def results(self) -> int:
         """Elements that a tile sums up."""
         return self.rows * self._points(self.last.columns)

@@ -29,9 +29,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 
 from patterns.dtypes import bytes_of
+from patterns.once import computed_once
 
 WARP_THREADS = 32
 WARPGROUP_WARPS = 4
@@ -201,7 +201,7 @@ class KernelDescription:
         """Bytes of the finish block."""
         return sum(array.num_bytes for array in self.finish_block)
 
-    @cached_property
+    @computed_once
     def first_load(self) -> tuple[TileOp, ...]:
         """The producer's operations for a stage; only coordinates differ from one to the next."""
         return self.load(LoadArgs(0, 0, 0))

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 from gpu_model.machine import load_machine
 from gpu_model.schedule import schedule_named
 from gpu_model.work import Choice, Use, Wave, Work
+from patterns.once import computed_once
 from patterns.pipeline.program import Program
 from patterns.pipeline.script import Finish, Loop, Op, Run, Start
 from patterns.pipeline.simulate import simulate
@@ -64,7 +64,7 @@ class AttentionRun:
             row_blocks=parts,
         )
 
-    @cached_property
+    @computed_once
     def program(self) -> Program:
         """Its roles: warpgroups without a producer."""
         choice = Choice(slots=2, warpgroups=self.warpgroups)
@@ -87,7 +87,7 @@ class AttentionRun:
                 ops.append(op)
         return tuple(ops)
 
-    @cached_property
+    @computed_once
     def timeline(self) -> Timeline:
         """What the SM does, with every span."""
         return simulate(self.program)

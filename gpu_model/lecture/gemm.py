@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 
 from gpu_model.lowering import lower
 from gpu_model.machine import load_machine
 from patterns.library import workload
+from patterns.once import computed_once
 from patterns.pipeline.simulate import simulate
 from patterns.pipeline.timeline import Timeline
 from patterns.plan import Plan
@@ -49,7 +49,7 @@ class LectureRun:
     k: int = 4096
     columns: int = TILE_COLUMNS
 
-    @cached_property
+    @computed_once
     def plan(self) -> Plan:
         """The run's only kernel, on the lecture's SM."""
         extents = {"m": TILE_ROWS * self.tiles, "n": self.columns, "k": self.k}
@@ -57,7 +57,7 @@ class LectureRun:
         machine = load_machine(MACHINE, dict(self.set_to))
         return lower(graph, machine, schedule=self.schedule, options=dict(self.options))
 
-    @cached_property
+    @computed_once
     def timeline(self) -> Timeline:
         """What the SM does, with every span."""
         return simulate(self.plan.calls[0].program)

@@ -7,7 +7,7 @@ could hold (Bauer, Treichler, Aiken, PPoPP 2014).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
 from gpu_model.machine import Machine
 from gpu_model.occupancy.limits import WARP, WARPGROUP
@@ -16,6 +16,7 @@ from gpu_model.roles import RING, all_loads, assemble, drain, fed_cycles, hand_o
 from gpu_model.schedule import Job
 from gpu_model.warps.assignment import Assignment, assign_tasks, exchange_cycles, registers_of, side_by_side
 from gpu_model.work import Choice, CtaDemand, RoleDemand, Task, Use, Work
+from patterns.once import computed_once
 from patterns.pipeline.program import Channel, Program, Role
 from patterns.pipeline.script import Acquire, Commit, Op, Release, Wait
 from patterns.plural import number_of
@@ -124,7 +125,7 @@ class _Team:
         """The channel by which a task's result is handed over."""
         return f"{name} of team{self.number}" if self.assigned.teams > 1 else name
 
-    @cached_property
+    @computed_once
     def results(self) -> tuple[str, ...]:
         """The channels of what leaves."""
         return tuple(f"results of {self.role(warp)}" for warp in self.storing)
@@ -133,18 +134,18 @@ class _Team:
         """As which reader one of its warps sees what a step loads."""
         return self.number * len(self.loading) + self.loading.index(warp)
 
-    @cached_property
+    @computed_once
     def busy(self) -> tuple[int, ...]:
         """Warps that have tasks."""
         return tuple(warp for warp in range(self.assigned.warps) if self.assigned.of(warp))
 
-    @cached_property
+    @computed_once
     def loading(self) -> tuple[int, ...]:
         """Warps that read what a step loads; the first one if none does."""
         found = (warp for warp in self.busy if any(t.loads and not t.ends for t in self.assigned.of(warp)))
         return tuple(found) or self.busy[:1]
 
-    @cached_property
+    @computed_once
     def storing(self) -> tuple[int, ...]:
         """Warps whose results leave."""
         return tuple(warp for warp in self.busy if any(task.stores for task in self.assigned.of(warp)))

@@ -54,6 +54,19 @@ def predict(work: Work, choice: Choice, machine: Machine) -> int:
     return machine.kernel_ramp_cycles + issue + busy + machine.kernel_drain_cycles
 
 
+def at_least(work: Work, machine: Machine) -> int:
+    """`predict` with a slot for every step, and loads that take no issue but seeing that a slot is free."""
+    step = computing_cycles(work.step, machine)
+    first, last = work.waves[0].load, work.waves[-1].store
+    loaded = sum([wave.tiles * work.steps * wave.load.cycles for wave in work.waves])
+    stored = sum([wave.tiles * wave.store.cycles for wave in work.waves])
+    used = work.tiles * (work.steps * step + work.finish_cycles)
+    stream = max(loaded + step + work.finish_cycles + last.cycles, first.cycles + used + last.cycles)
+    busy = work.latency_cycles + max(stream, first.cycles + stored)
+    shared = loaded + stored if first.unit == last.unit else 0
+    return machine.kernel_ramp_cycles + machine.barrier_cycles + max(busy, shared) + machine.kernel_drain_cycles
+
+
 def program(work: Work, choice: Choice, machine: Machine) -> Program:
     """Three roles, persistent: loads of later tiles, computing and stores of earlier ones overlap."""
     computes: tuple[Op, ...] = ()

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 from gpu_model.machine import Machine
 from gpu_model.occupancy.limits import most_registers
 from gpu_model.work import Task
+from patterns.once import computed_once
 from patterns.pipeline.program import Program
 
 # Steps after which the time between two is known well enough to compare assignments.
@@ -39,12 +39,12 @@ class Assignment:
     machine: Machine
     teams: int = 1
 
-    @cached_property
+    @computed_once
     def place(self) -> Mapping[str, int]:
         """Warp by task."""
         return {task.name: warp for task, warp in zip(self.tasks, self.warp_of, strict=True)}
 
-    @cached_property
+    @computed_once
     def named(self) -> Mapping[str, Task]:
         """Task by name."""
         return {task.name: task for task in self.tasks}
@@ -53,7 +53,7 @@ class Assignment:
         """A warp's tasks, in order."""
         return tuple(task for task in self.tasks if self.place[task.name] == warp)
 
-    @cached_property
+    @computed_once
     def handed_over(self) -> Mapping[str, tuple[int, ...]]:
         """By task whose result other warps need: these warps, first come first."""
         takers: dict[str, dict[int, None]] = {}
@@ -67,18 +67,18 @@ class Assignment:
         """Registers of each thread of a warp: constants, a value of everything it reads and makes, and the usual."""
         return registers_of(self.of(warp), self.machine)
 
-    @cached_property
+    @computed_once
     def excess_registers(self) -> int:
         """Registers that are needed beyond what a thread can have, over all warps."""
         most = most_registers(self.machine, self.teams * self.warps + OTHER_WARPS)
         return sum(max(0, self.registers(warp) - most) for warp in range(self.warps))
 
-    @cached_property
+    @computed_once
     def named_barriers(self) -> int:
         """Of a CTA: one to begin with, two for each result that is handed over where shared memory has no barriers."""
         return 1 if "cp_async" in self.machine.features else 1 + 2 * len(self.handed_over) * self.teams
 
-    @cached_property
+    @computed_once
     def spans(self) -> Mapping[str, tuple[int, int]]:
         """Start and end of every task of one step, by name; the end includes handing its result over."""
         return self._step([0] * self.warps)
@@ -98,13 +98,13 @@ class Assignment:
             spans[task.name] = (start, free[warp])
         return spans
 
-    @cached_property
+    @computed_once
     def _ends(self) -> tuple[int, ...]:
         """When each of the first steps is over."""
         free = [0] * self.warps
         return tuple(max((end for _, end in self._step(free).values()), default=0) for _ in range(SEEN_STEPS))
 
-    @cached_property
+    @computed_once
     def release_cycles(self) -> int:
         """From a step's start until no warp needs any more what was loaded for it."""
         last = {self.place[task.name]: task.name for task in self.tasks if not task.ends}
@@ -124,7 +124,7 @@ class Assignment:
         """Seeing that a result is there, and reading it."""
         return self.machine.barrier_cycles + exchange_cycles(task, self.machine)
 
-    @cached_property
+    @computed_once
     def period_cycles(self) -> int:
         """From one step to the next: the slowest warp, waits for others included, or the busiest unit."""
         units: dict[str, int] = {}

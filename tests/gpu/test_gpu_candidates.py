@@ -24,6 +24,10 @@ KERNELS = (
     ("gqa_decode", {"batch": 3, "context": 5000}),
     ("gqa_decode", {"batch": 40, "context": 20000}),
     ("attention", {"context": 700}),
+    ("softmax", {"rows": 500, "columns": 5000}),
+    ("softmax", {"rows": 3, "columns": 100_000}),
+    ("add_rms_norm", {"rows": 77}),
+    ("kv_cache_int8", {}),
 )
 
 
