@@ -15,6 +15,7 @@ from patterns.load import Document
 from patterns.piece import Piece
 from patterns.shape import typed
 from patterns.spec import BlockSpec, GraphSpec, blocks_of
+from patterns.watched import Watched
 from patterns.yaml_tree import Path
 
 
@@ -24,11 +25,12 @@ def assembled(
     sizes: Mapping[str, int],
     pieces: Mapping[str, Piece],
     mistakes: list[Mistake],
+    asked: set[str],
 ) -> Graph:
     """The graph that a file describes; of no use if `mistakes` is not empty afterwards.
 
     sizes: extent by name; those with a mistake are missing, and then shapes are not checked. pieces: what is used of
-    other graphs; those with a mistake are missing.
+    other graphs; those with a mistake are missing. asked: takes the names of extents whose size is looked at.
     """
     extents = dict(sizes)
     for piece in pieces.values():
@@ -38,7 +40,8 @@ def assembled(
     lost = tuple(
         f"{name}_" for _, name, entry in blocks_of(spec) if not isinstance(entry, BlockSpec) and name not in used
     )
-    assembly = Assembly(spec, document, extents, frozenset({*spec.extents, *extents}), whole, lost, mistakes)
+    dims = frozenset({*spec.extents, *extents})
+    assembly = Assembly(spec, document, Watched(extents, asked), dims, whole, lost, mistakes)
     assembly.made.update(_writers(spec, pieces))
     assembly.declare((), spec.tensors, "")
     blocks: list[Block] = []

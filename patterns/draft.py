@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, replace
+from functools import cached_property
 from string import Template
 from typing import Any, cast
 
 from patterns.graph import Graph
 from patterns.load import Document, load_file, load_text
 from patterns.plugin import data_file
-from patterns.read import graph_of
+from patterns.reread import Rereading
 
 Data = dict[str, Any]
 NONE: Mapping[str, str] = {}
@@ -53,7 +54,11 @@ class Draft:
 
     def graph(self, overrides: Mapping[str, str] = NONE) -> Graph:
         """The graph. Raises as `read_graph` does."""
-        return graph_of(self.document, overrides)
+        return self._rereading.graph(overrides)
+
+    @cached_property
+    def _rereading(self) -> Rereading:
+        return Rereading(self.document)
 
     def changed(self, change: Callable[[Data], object]) -> Draft:
         """The draft after `change` has changed a copy of its data."""

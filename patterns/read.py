@@ -14,6 +14,7 @@ from patterns.conditions import broken
 from patterns.errors import Mistake, UnknownName
 from patterns.expression import ExpressionError, ExtentsError, resolve
 from patterns.graph import Graph, Node, Tensor
+from patterns.kind import has
 from patterns.load import Document, load_file, load_text, validate
 from patterns.members import without_lone_members
 from patterns.relations import relations
@@ -37,7 +38,14 @@ def parse_graph(text: str, file: str = "graph.yaml", overrides: Mapping[str, str
 
 def graph_of(document: Document, overrides: Mapping[str, str] = NONE) -> Graph:
     """The graph that a document describes. Raises as `read_graph` does."""
-    return without_lone_members(_whole(document, overrides, Opened()))
+    return graph_watched(document, overrides, set())
+
+
+def graph_watched(document: Document, overrides: Mapping[str, str], asked: set[str]) -> Graph:
+    """The same; into `asked` goes each extent whose size all but the graph's extents depend on."""
+    graph = _whole(document, overrides, Opened(), asked)
+    asked.update(node.along for block in graph.blocks for node in block.nodes if has(node, "communicates"))
+    return without_lone_members(graph)
 
 
 def read_with_warnings(path: Path | Traversable) -> tuple[Graph, tuple[Mistake, ...]]:
@@ -45,27 +53,27 @@ def read_with_warnings(path: Path | Traversable) -> tuple[Graph, tuple[Mistake, 
     from patterns.suspicion import suspicions
 
     document = load_file(path)
-    graph = _whole(document, NONE, Opened())
+    graph = _whole(document, NONE, Opened(), set())
     return without_lone_members(graph), suspicions(graph, validate(graph_model(), document), document)
 
 
 def graph_in(file: Path | Traversable, overrides: Mapping[str, str], opened: Opened) -> Graph:
     """The graph in a file that another one uses, with every node that is written in it. Raises as `read_graph` does."""
-    return _whole(load_file(file), overrides, opened)
+    return _whole(load_file(file), overrides, opened, set())
 
 
-def _whole(document: Document, overrides: Mapping[str, str], opened: Opened) -> Graph:
+def _whole(document: Document, overrides: Mapping[str, str], opened: Opened, asked: set[str]) -> Graph:
     opened = need_room(document, opened)
     spec = validate(graph_model(), document)
     mistakes: list[Mistake] = []
-    sizes = _sizes(spec, document, overrides, mistakes)
+    sizes = sizes_of(spec, document, overrides, mistakes)
     if not mistakes:
         # Shapes of extents that do not go together only repeat what is wrong with these.
-        document.refuse(_not_met(spec, document, sizes))
+        document.refuse(not_met(spec, document, sizes))
     pieces = used(spec, document, sizes, overrides, opened, mistakes)
-    graph = assembled(spec, document, sizes, pieces, mistakes)
+    graph = assembled(spec, document, sizes, pieces, mistakes, asked)
     document.refuse(mistakes)
-    formulas, requires = relations(spec, _written(spec, overrides), pieces, graph.sizes)
+    formulas, requires = relations(spec, as_written(spec, overrides), pieces, graph.sizes)
     return _interned(replace(graph, formulas=formulas, requires=requires))
 
 
@@ -85,13 +93,13 @@ def _same_tensor(tensor: Tensor) -> Tensor:
     return tensor
 
 
-def _written(spec: GraphSpec, overrides: Mapping[str, str]) -> dict[str, str]:
+def as_written(spec: GraphSpec, overrides: Mapping[str, str]) -> dict[str, str]:
     """What each of our extents is to be, as text."""
     own = {name: text for name, text in overrides.items() if of_use(spec, name) is None}
     return {name: str(text) for name, text in {**spec.extents, **own}.items()}
 
 
-def _not_met(spec: GraphSpec, document: Document, sizes: Mapping[str, int]) -> list[Mistake]:
+def not_met(spec: GraphSpec, document: Document, sizes: Mapping[str, int]) -> list[Mistake]:
     """Every condition that the extents do not meet."""
     mistakes = []
     for number, condition in enumerate(spec.requires):
@@ -105,11 +113,11 @@ def _not_met(spec: GraphSpec, document: Document, sizes: Mapping[str, int]) -> l
     return mistakes
 
 
-def _sizes(
+def sizes_of(
     spec: GraphSpec, document: Document, overrides: Mapping[str, str], mistakes: list[Mistake]
 ) -> dict[str, int]:
     """Extent by name. After a mistake it is empty of what could not be computed."""
-    written = _written(spec, overrides)
+    written = as_written(spec, overrides)
     for name in written:
         if name not in spec.extents:
             raise UnknownName("extent", name, spec.extents)
