@@ -80,11 +80,20 @@ def say_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (folder / study_folder.RECORD).write_text(json.dumps(["calls_per_token"]))
 
 
+def write_as_a_newer_release(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    record = folder / study_folder.RECORD
+    told = json.loads(record.read_text())
+    record.write_text(json.dumps({"format": 9, **told, "version": 9, "files": list(told["files"])}))
+
+
 def change_the_model(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(study_folder, "_shared_version", lambda: "another")
 
 
-@pytest.mark.parametrize("spoil", [spoil_a_file, lose_a_file, cut_the_record, say_nothing, change_the_model])
+@pytest.mark.parametrize(
+    "spoil",
+    [spoil_a_file, lose_a_file, cut_the_record, say_nothing, write_as_a_newer_release, change_the_model],
+)
 def test_a_folder_is_made_again_unless_it_is_whole_and_the_same(
     spoil: Callable[[Path, pytest.MonkeyPatch], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
