@@ -129,7 +129,6 @@ def row_of(case: Case, report: Report, sums_ps: int, sums_bytes: int) -> Record:
         "members": report.members,
         "machine": report.machine,
         "sums_as": case.sums_as,
-        "run": f"{case.model}, {case.phase}",
         "calls": report.calls,
         "time_ms": 1e3 * report.time_s,
         "bound_ms": 1e3 * report.bound_s,
@@ -206,8 +205,9 @@ def summed(rows: Sequence[Record]) -> list[Record]:
 
 
 def ways_in_order(rows: Sequence[Record]) -> list[Record]:
-    """Rows by their way to sum, so that both pictures have one colour for each way."""
-    return sorted(rows, key=lambda row: (STAGES, LOOPED, CALLS, KERNELS).index(row["sums_as"]))
+    """Rows by their way to sum, so that both pictures have one colour for each way; `run` names their panel."""
+    ordered = sorted(rows, key=lambda row: (STAGES, LOOPED, CALLS, KERNELS).index(row["sums_as"]))
+    return [row | {"run": f"{row['model']}, {row['phase']}"} for row in ordered]
 
 
 STUDY = Survey(
