@@ -73,6 +73,7 @@ def check_run(plan: Plan) -> None:
     for parts in (report.overlap_ps, report.waterfall_ps):
         assert sum(amount for _, amount in parts) == report.time_ps
         assert min(amount for _, amount in parts) >= 0
+    assert all(0 <= share <= 1 + 1e-9 for _, share in report.utilization), report.utilization
     for call, run in zip(plan.calls, execution.calls, strict=True):
         assert run.timeline.total_cycles >= lower_bound(call.program).cycles
     assert report.time_ps == execution.schedule.total_cycles >= lower_bound(execution.schedule_program).cycles
@@ -231,3 +232,26 @@ FOUND = {
 @pytest.mark.parametrize("name", FOUND)
 def test_a_graph_that_broke_a_law_once_obeys_all(name: str) -> None:
     check_all(parse_graph(HEAD + FOUND[name], name), MACHINES, repeated=(False, True))
+
+
+TWO_WAYS = """
+name: two_ways
+extents: {{rows: 512, columns: 1024}}
+tensors:
+  x: {{dims: [rows, columns], dtype: bf16, role: input}}
+  z: {{dims: [rows, columns], dtype: bf16, role: input}}
+nodes:
+  {}
+  {}
+  y: {{kind: zip, fn: add, reads: [p, q]}}
+"""
+NODES = ("p: {kind: map, fn: exp, reads: [x]}", "q: {kind: map, fn: relu, reads: [z]}")
+
+
+@pytest.mark.parametrize(("family", "machine"), [("gpu", "h100_sxm"), ("rdu", "sn40l")])
+def test_the_order_of_independent_nodes_changes_no_time(family: str, machine: str) -> None:
+    both = [parse_graph(TWO_WAYS.format(*nodes), "two_ways.yaml") for nodes in (NODES, NODES[::-1])]
+    for way in fusions(family, machine):
+        one, other = (summarize(run_plan(way.lower(graph))) for graph in both)
+        assert (one.time_ps, one.bytes, one.waterfall_ps) == (other.time_ps, other.bytes, other.waterfall_ps), way
+        assert sorted(one.overlap_ps) == sorted(other.overlap_ps)
