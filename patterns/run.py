@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from patterns.errors import Deadlock
-from patterns.pipeline.calls import CallStep, schedule_program
-from patterns.pipeline.duration import totals
+from patterns.pipeline.call_times import calls_end
+from patterns.pipeline.calls import CallStep, Launch, schedule_program
+from patterns.pipeline.duration import of_cycles, totals
 from patterns.pipeline.program import Program
 from patterns.pipeline.simulate import simulate
 from patterns.pipeline.timeline import Timeline
@@ -39,7 +41,13 @@ def run_plan(plan: Plan, *, spans: bool = True) -> Execution:
     calls = tuple(_run_call(call, spans) for call in plan.calls)
     steps = [_step(call, run) for call, run in zip(plan.calls, calls, strict=True)]
     schedule = schedule_program(steps, plan.launch)
-    return Execution(plan, calls, schedule, simulate(schedule) if spans else totals(schedule))
+    return Execution(plan, calls, schedule, simulate(schedule) if spans else _ended(schedule, steps, plan.launch))
+
+
+def _ended(schedule: Program, steps: Sequence[CallStep], launch: Launch) -> Timeline:
+    """The call level without spans."""
+    cycles = calls_end(steps, launch)
+    return totals(schedule) if cycles is None else of_cycles(schedule, cycles)
 
 
 def simulated(program: Program, *, spans: bool = True) -> Timeline:

@@ -62,7 +62,7 @@ class Launch(Protocol):
 
 
 @dataclass(frozen=True)
-class _Repeat:
+class Repeat:
     """Steps that run one after another, `count` times over."""
 
     steps: tuple[CallStep, ...]
@@ -75,7 +75,7 @@ def schedule_program(steps: Iterable[CallStep], launch: Launch) -> Program:
     Units: 'device', 'link' (runs collectives), 'host' (class launch), 'gap' (class sync: between two calls), and
     'prologue' (class launch) where calls have one.
     """
-    repeats = tuple(_repeats(steps))
+    repeats = tuple(in_order(steps))
     by_call = launch.host_ps > 0
     host = _launching(repeats, launch) if by_call else _replaying(launch)
     early = launch.prologue_ps > 0
@@ -98,14 +98,14 @@ def schedule_program(steps: Iterable[CallStep], launch: Launch) -> Program:
     )
 
 
-def _repeats(steps: Iterable[CallStep]) -> Iterator[_Repeat]:
+def in_order(steps: Iterable[CallStep]) -> Iterator[Repeat]:
     """Consecutive steps of one block and count, together; those that never run are left out."""
     for (_, count), group in groupby(steps, key=lambda step: (step.block, step.count)):
         if count:
-            yield _Repeat(tuple(group), count)
+            yield Repeat(tuple(group), count)
 
 
-def _launching(repeats: tuple[_Repeat, ...], launch: Launch) -> tuple[Op, ...]:
+def _launching(repeats: tuple[Repeat, ...], launch: Launch) -> tuple[Op, ...]:
     """The host's script where each call is launched by itself."""
     script: list[Op] = [Run(HOST, launch.once_ps, "start")] if launch.once_ps else []
     for repeat in repeats:
@@ -121,7 +121,7 @@ def _replaying(launch: Launch) -> tuple[Op, ...]:
     return (Run(HOST, launch.once_ps, "replay"), Arrive(REPLAYED))
 
 
-def _preparing(repeats: tuple[_Repeat, ...], launch: Launch) -> tuple[Op, ...]:
+def _preparing(repeats: tuple[Repeat, ...], launch: Launch) -> tuple[Op, ...]:
     """The prologues: each when its call is launched and the call before has started, which frees the only place."""
     script: list[Op] = [] if launch.host_ps else [Await(REPLAYED)]
     for repeat in repeats:
@@ -133,7 +133,7 @@ def _preparing(repeats: tuple[_Repeat, ...], launch: Launch) -> tuple[Op, ...]:
     return tuple(script)
 
 
-def _running(repeats: tuple[_Repeat, ...], launch: Launch) -> tuple[Op, ...]:
+def _running(repeats: tuple[Repeat, ...], launch: Launch) -> tuple[Op, ...]:
     """The device's script: before every call but the first of all the gap, which passes while a launch is awaited."""
     script: list[Op] = [] if launch.host_ps or launch.prologue_ps else [Await(REPLAYED)]
     for number, repeat in enumerate(repeats):

@@ -29,7 +29,11 @@ MOST_MOVES = 2_000_000
 
 def totals(program: Program) -> Timeline:
     """The Timeline of a Program without spans, stalls, windows and steps. Raises errors.Deadlock."""
-    cycles = total_cycles(program)
+    return of_cycles(program, total_cycles(program))
+
+
+def of_cycles(program: Program, cycles: int) -> Timeline:
+    """The Timeline of a Program that takes so long, without spans, stalls, windows and steps."""
     return Timeline(cycles, cycles, (), (), busy_cycles(program), (), counters(program), steps=0)
 
 
