@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from experiments.settings import Settings, settle
@@ -40,8 +40,8 @@ class Comparison:
     """A workload on a GPU and on an RDU. `graph`: as one GPU has it."""
 
     request: Request
-    graph: Graph
-    outcomes: tuple[Outcome, ...]
+    graph: Graph = field(repr=False)
+    outcomes: tuple[Outcome, ...] = field(repr=False)
 
     @property
     def reports(self) -> tuple[Report, ...]:

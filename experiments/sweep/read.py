@@ -89,9 +89,11 @@ def sweep_from(data: Mapping[str, Any], settings: Iterable[tuple[str, str]] = ()
 
 
 def _listed(value: object) -> object:
-    """A series or a number of another library as a list or a number of Python. Raises TypeError for what is neither."""
+    """A series or a number of another library as a list or a number of Python, a path as text. Raises TypeError."""
     if isinstance(value, range):
         return list(value)
+    if isinstance(value, Path):
+        return str(value)
     if callable(plain := getattr(value, "tolist", None)):
         return plain()
     raise TypeError(f"{reprlib.repr(value)} is none of them")

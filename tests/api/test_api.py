@@ -94,10 +94,11 @@ def test_a_report_is_the_page_of_the_command_in_a_frame(comparison: Comparison, 
     (frame,) = re.findall(r'^<iframe title="[^"<>]*" srcdoc="([^"<>]*)"', page._repr_html_())
     assert unescape(frame) == page.html
     assert len(repr(page)) < 200
+    assert len(repr(comparison)) < 600
 
 
 SWEEP = {
-    "fixed": {"workload": "softmax", "machine": "h100_sxm"},
+    "fixed": {"workload": Path("softmax"), "machine": "h100_sxm"},
     "grid": {"mode": ["pattern", "library"], "rows": (64, 256)},
 }
 
