@@ -75,7 +75,7 @@ _SOME = Field(min_length=1)
 class Strict(BaseModel):
     """Nothing is converted, nothing unknown is accepted. Texts below fields are what editors show of them."""
 
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False, defer_build=True)
 
 
 class TensorSpec(Strict):
