@@ -86,7 +86,7 @@ def draw_family(axes: Axes, found: FamilyResult, styles: Mapping[str, tuple[str,
     axes.set(xscale="log", yscale="log", xlim=(low, high), ylim=(low, high), aspect="equal")
     label_axes(axes, low, high, int(inches * TICKS_AN_INCH))
     units = sorted({one.row.unit for one in compared})
-    unit = units[0] if len(units) == 1 else "each row in its unit"
+    unit = units[0] if len(units) == 1 else "own units"
     axes.set_xlabel(f"measured, {unit}")
     axes.set_ylabel(f"predicted, {unit}")
     accuracy = found.accuracy

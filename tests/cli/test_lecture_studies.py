@@ -145,7 +145,7 @@ def test_persistent_kernels() -> None:
     assert [at[way, "x8", 1024] for way in persistent_kernels.WAYS] == [214470, 206278, 142790]
     busy = {(row["way"], row["epilogue"], row["k"]): row["tensor_core_percent"] for row in rows}
     gains = [busy["ping-pong", *at] - busy["cooperative", *at] for at in {(weight, k) for _, weight, k in busy}]
-    sentence = persistent_kernels.finding(rows)
+    sentence = said(persistent_kernels, rows)
     assert f"best for every K and every epilogue: by {min(gains):.1f} to {max(gains):.1f} points over" in sentence
     planted = changed(rows, {"way": "cooperative", "epilogue": "x4", "k": 512}, {"tensor_core_percent": 99.0})
     assert "everywhere but cooperative at K = 512 and x4" in persistent_kernels.finding(planted)
