@@ -34,7 +34,8 @@ def details(comparison: Comparison) -> str:
     )
     return (
         f"{energy(pattern, library, unfused, fused)}Fused, the GPU takes {1e6 * library.time_s:.1f} us and the RDU"
-        f" {1e6 * fused.time_s:.1f} us; their HBM alone needs {1e6 * library.bound_s:.1f} and {1e6 * fused.bound_s:.1f}."
+        f" {1e6 * fused.time_s:.1f} us; their HBM alone needs"
+        f" {1e6 * library.bound_s:.1f} and {1e6 * fused.bound_s:.1f}."
     )
 
 
