@@ -5,21 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from gpu_model.able_schedules import able_schedules
 from gpu_model.asked import Asked, Chosen
 from gpu_model.assign import Sharing, Transfers, uses, waves
 from gpu_model.choose import choose, fits
 from gpu_model.cuts import PARTIAL_BYTES, Amounts
 from gpu_model.fit import most_slots
+from gpu_model.kernel_machine import highest_clock_hz
 from gpu_model.loader import usable_loaders
 from gpu_model.machine import Machine
 from gpu_model.price import Transfer, arrival_cycles
 from gpu_model.rank import best_aims
-from gpu_model.schedule import STREAMING, schedule_named
+from gpu_model.schedule import STREAMING, all_bound, schedule_named
 from gpu_model.tile import POINTS, cuttings, targets_of
 from gpu_model.traffic import Moved, parts_stay
 from gpu_model.work import Choice, Work
 from patterns.axes import points
 from patterns.dtypes import bytes_of
+from patterns.pipeline.hashed import changed
 
 # Share of the SMs from which on FlashAttention-3 does not split (its heuristic for the number of splits).
 NEARLY_ALL = 0.8
@@ -72,6 +75,8 @@ def _choose_split(
     best: tuple[Chosen, Combine | None] | None = None
     least = 0
     for parts in counts:
+        if best is not None and _least_split(asked, best[0], parts, machine, gap_cycles) >= least:
+            continue
         split = choose(asked, machine, [replace(aim, parts=parts) for aim in targets_of(asked, machine)])
         if split.cuts[-1].cut.parts == 1:
             continue
@@ -80,6 +85,27 @@ def _choose_split(
         if best is None or total < least:
             best, least = (split, combine), total
     return best, least
+
+
+def _least_split(asked: Asked, other: Chosen, parts: int, machine: Machine, gap_cycles: int) -> int:
+    """Cycles that an attention kernel in so many parts takes at least, with what combines them; 0 where none is known.
+
+    other: the same in another number of parts. Every schedule with a bound takes as long as the HBM does for all that
+    is read (see pace.py), at the highest clock; and all tiles of the same rows leave the same to be combined.
+    """
+    cut = other.cuts[-1].cut
+    if not asked.online or asked.is_named or cut.kept or cut.finish_bytes or not cut.steps:
+        return 0
+    aims = tuple(targets_of(asked, machine))
+    longest = max(aim.inner for aim in aims)
+    alike = len({aim.rows for aim in aims}) == 1 and parts * longest <= cut.space.sizes[cut.steps[0].dim]
+    if not alike or not all_bound(able_schedules(asked, machine)):
+        return 0
+    at_hz = highest_clock_hz(machine)
+    reading = sum(asked.cold.values()) * max(machine.clock_hz, machine.boost_clock_hz)
+    cycles = machine.kernel_ramp_cycles + machine.kernel_drain_cycles + reading // machine.hbm_achieved_bytes_per_s
+    combine = fastest_combine(changed(other, cuts=(changed(other.cuts[-1], cut=changed(cut, parts=parts)),)), machine)
+    return cycles * machine.clock_hz // at_hz + combine.predicted_cycles + gap_cycles
 
 
 def _alone(asked: Asked, machine: Machine) -> tuple[int, int] | None:

@@ -75,6 +75,11 @@ def least_clock_hz(machine: Machine) -> int:
     return int(machine.boost_clock_hz * (1 - machine.clock_droop_share))
 
 
+def highest_clock_hz(machine: Machine) -> int:
+    """The clock of a kernel with no matrix work to speak of; clock_hz where no other is known."""
+    return max(machine.clock_hz, -(-machine.boost_clock_hz // STEP_HZ) * STEP_HZ)
+
+
 @lru_cache(maxsize=256)
 def _at(machine: Machine, clock_hz: int) -> Machine:
     return replace(machine, clock_hz=clock_hz)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache, lru_cache
 from typing import Literal, Protocol, cast
 
@@ -97,6 +97,11 @@ def is_resident(schedule: Schedule) -> bool:
 def has_bound(schedule: Schedule) -> bool:
     """Whether a schedule tells what it takes at least, by an `at_least` of its file."""
     return hasattr(schedule, "at_least")
+
+
+def all_bound(names: Iterable[str]) -> bool:
+    """Whether all of these schedules have a bound."""
+    return all(has_bound(schedule_named(name)) for name in names)
 
 
 def serves_online(schedule: Schedule) -> bool:

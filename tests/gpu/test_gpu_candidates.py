@@ -7,10 +7,13 @@ from random import Random
 
 import pytest
 
-from gpu_model import candidates, load_machine, lower
+from gpu_model import candidates, combine, load_machine, lower
+from gpu_model.asked import Asked, Chosen
 from gpu_model.bounds import least_cycles
 from gpu_model.kernel_machine import in_clock, least_in_clock, loaded_clock_hz
+from gpu_model.machine import Machine
 from gpu_model.schedule import has_bound, runs, schedule_named, schedule_names
+from gpu_model.tile import targets_of
 from gpu_model.work import Choice, Use, Wave, Work
 from patterns.errors import UserError
 from patterns.library import workload
@@ -85,7 +88,29 @@ def test_plans_are_those_of_all_candidates(machine: str, monkeypatch: pytest.Mon
 
     pruned = plans()
     monkeypatch.setattr(candidates, "has_bound", lambda schedule: False)
+    monkeypatch.setattr(combine, "_least_split", lambda *about: 0)
     assert pruned == plans()
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_no_split_takes_less_than_its_bound(machine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    bounds, totals = dict[int, int](), dict[int, int]()
+    least = combine._least_split
+
+    def told(asked: Asked, other: Chosen, parts: int, of: Machine, gap: int) -> int:
+        bounds[parts] = least(asked, other, parts, of, gap)
+        split = combine.choose(asked, of, [replace(aim, parts=parts) for aim in targets_of(asked, of)])
+        totals[parts] = split.predicted_cycles + combine.fastest_combine(split, of).predicted_cycles + gap
+        return 0
+
+    monkeypatch.setattr(combine, "_least_split", told)
+    forget()
+    for batch, context in ((1, 20_000), (2, 9_000), (4, 33_333)):
+        lower(workload("gqa_decode", overrides={"batch": batch, "context": context}), load_machine(machine))
+        known = [parts for parts, bound in bounds.items() if bound]
+        assert known
+        assert all(bounds[parts] <= totals[parts] for parts in known)
+    forget()
 
 
 def test_fewer_cycles_of_a_clock_that_goes_up_in_steps() -> None:
