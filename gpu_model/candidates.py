@@ -29,7 +29,7 @@ from gpu_model.schedule import (
     schedule_named,
     splits_shared,
 )
-from gpu_model.tile import Targets, cuttings
+from gpu_model.tile import Targets, all_cuttings
 from gpu_model.traffic import Moved, moved
 from gpu_model.work import Choice, Work
 from patterns.errors import DoesNotFit
@@ -46,7 +46,7 @@ def candidates(asked: Asked, targets: Iterable[Targets], machine: Machine, clock
     them; and slots that change nothing.
     """
     names = able_schedules(asked, machine)
-    tried = [_tiled(asked, cuts, machine) for cuts in cuttings(asked, targets, machine)]
+    tried = [_tiled(asked, cuts, machine) for cuts in all_cuttings(asked, tuple(targets), machine)]
     if asked.is_named or not all(has_bound(schedule_named(name)) for name in names):
         return [chosen for tiled in tried for chosen in _scheduled(asked, names, tiled, machine, clock_hz)]
     bounds = [_bounds(asked, tiled, names, machine, clock_hz) for tiled in tried]
@@ -65,7 +65,7 @@ def candidates(asked: Asked, targets: Iterable[Targets], machine: Machine, clock
 def any_fits(asked: Asked, targets: Iterable[Targets], machine: Machine, clock_hz: int) -> bool:
     """Whether some candidate fits: the first that is found answers it."""
     names = able_schedules(asked, machine)
-    tried = (_tiled(asked, cuts, machine) for cuts in cuttings(asked, targets, machine))
+    tried = (_tiled(asked, cuts, machine) for cuts in all_cuttings(asked, tuple(targets), machine))
     found = (chosen for tiled in tried for chosen in _scheduled(asked, names, tiled, machine, clock_hz))
     return any(chosen.misfit is None for chosen in found)
 

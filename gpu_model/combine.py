@@ -11,13 +11,13 @@ from gpu_model.assign import Sharing, Transfers, uses, waves
 from gpu_model.choose import choose, fits
 from gpu_model.cuts import PARTIAL_BYTES, Amounts
 from gpu_model.fit import most_slots
-from gpu_model.kernel_machine import highest_clock_hz
+from gpu_model.kernel_machine import highest_clock_hz, started
 from gpu_model.loader import usable_loaders
 from gpu_model.machine import Machine
 from gpu_model.price import Transfer, arrival_cycles
 from gpu_model.rank import best_aims
 from gpu_model.schedule import STREAMING, all_bound, schedule_named
-from gpu_model.tile import POINTS, cuttings, targets_of
+from gpu_model.tile import POINTS, all_cuttings, targets_of
 from gpu_model.traffic import Moved, parts_stay
 from gpu_model.work import Choice, Work
 from patterns.axes import points
@@ -117,7 +117,7 @@ def _alone(asked: Asked, machine: Machine) -> tuple[int, int] | None:
     if not asked.online or machine.fit != "refuse":
         return None
     aims = tuple(targets_of(asked, machine))
-    cuts = [priced.cut for (priced,) in cuttings(asked, aims, machine)]
+    cuts = [priced.cut for (priced,) in all_cuttings(asked, aims, started(machine, False, True))]
     if len({cut.tiles for cut in cuts}) > 1 or not fits(asked, machine, aims):
         return None
     most_hz = max(machine.clock_hz, machine.boost_clock_hz)

@@ -65,27 +65,23 @@ class _Tile:
         real = -(-self.steps // steps)
         return changed(self, tiles=self.tiles * real, steps=steps, parts=real)
 
-    @property
-    def main_cycles(self) -> int:
-        """All steps."""
-        return self.steps * self.step_cycles
-
 
 def best_aims(asked: Asked, aims: Iterable[Targets], machine: Machine, gap_cycles: int) -> tuple[Targets, ...]:
     """Of these aims, and of theirs with K split, the few with the least bounds; gap_cycles: before one more kernel."""
     shapes = tuple(_shape(space, space.matrix) for space in asked.spaces if space.matrix)
     hbm_bytes = sum(asked.once.values()) + sum(bytes_of(shape.results, shape.out_dtype) for shape in shapes)
-    splits = _splits(asked)
+    on_hbm, splits = _hbm_cycles(hbm_bytes, machine), _splits(asked)
     found: dict[tuple[_Tile, ...], tuple[int, Targets]] = {}
     for targets in aims:
-        whole = tuple(_tile(shape, targets, machine) for shape in shapes)
+        whole = [_tile(shape, targets, machine) for shape in shapes]
+        # Parts of tiles that keep all SMs at work for long have nothing to gain.
+        most = MOST_WAVES * machine.sm_count // sum([tile.tiles for tile in whole])
         for parts in splits:
-            # Parts of tiles that keep all SMs at work for long have nothing to gain.
-            if parts > splits[0] and parts * sum(tile.tiles for tile in whole) > MOST_WAVES * machine.sm_count:
+            if parts > max(most, splits[0]):
                 break
-            tiles = tuple(tile.split(parts) for tile in whole)
+            tiles = tuple([tile.split(parts) for tile in whole])
             if tiles not in found:
-                bound = _bound(tiles, hbm_bytes, machine) + _combining(shapes, tiles, machine, gap_cycles)
+                bound = max(on_hbm, _bound(tiles, machine)) + _combining(shapes, tiles, machine, gap_cycles)
                 found[tiles] = bound, changed(targets, parts=parts)
     ranked = [targets for _, targets in sorted(found.values(), key=lambda one: one[0])]
     # What splitting saves is told beside the best that is whole; there is none where the user fixed a split.
@@ -139,21 +135,19 @@ def _step_cycles(shape: _Shape, tile: tuple[int, int, int], num_bytes: int, mach
     return max(computing, arriving, (arriving + machine.load_latency_cycles + computing) // slots)
 
 
-def _bound(tiles: tuple[_Tile, ...], hbm_bytes: int, machine: Machine) -> int:
-    """Cycles: the SM with most tiles, of the dearest sort; the L2; the HBM."""
-    count = sum(tile.tiles for tile in tiles)
-    waves = -(-count // machine.sm_count)
-    on_sm = max(waves * tile.main_cycles + tile.finish_cycles for tile in tiles)
-    on_l2 = sum(tile.tiles * tile.steps * tile.step_bytes for tile in tiles) // machine.l2_bytes_per_cycle
-    # Few SMs do not get all of the memory's rate.
-    return max(on_sm, on_l2, _hbm_cycles(hbm_bytes, machine))
+def _bound(tiles: tuple[_Tile, ...], machine: Machine) -> int:
+    """Cycles: the SM with most tiles, of the dearest sort; the L2. (The HBM takes as long for all ways to cut.)"""
+    waves = -(-sum([tile.tiles for tile in tiles]) // machine.sm_count)
+    on_sm = max([waves * tile.steps * tile.step_cycles + tile.finish_cycles for tile in tiles])
+    on_l2 = sum([tile.tiles * tile.steps * tile.step_bytes for tile in tiles]) // machine.l2_bytes_per_cycle
+    return max(on_sm, on_l2)
 
 
 def _combining(shapes: tuple[_Shape, ...], tiles: tuple[_Tile, ...], machine: Machine, gap_cycles: int) -> int:
     """What splitting costs: partial sums to the memory and back, and one kernel more."""
     if all(tile.parts == 1 for tile in tiles):
         return 0
-    moved = sum(2 * PARTIAL_BYTES * tile.parts * shape.results for shape, tile in zip(shapes, tiles, strict=True))
+    moved = sum([2 * PARTIAL_BYTES * tile.parts * shape.results for shape, tile in zip(shapes, tiles, strict=True)])
     start = machine.kernel_ramp_cycles + machine.kernel_drain_cycles + 2 * machine.load_latency_cycles
     return gap_cycles + start + _hbm_cycles(moved, machine)
 

@@ -62,6 +62,12 @@ def cuttings(asked: Asked, aims: Iterable[Targets], machine: Machine) -> Iterato
             yield tuple(priced)
 
 
+@lru_cache(maxsize=64)
+def all_cuttings(asked: Asked, aims: tuple[Targets, ...], machine: Machine) -> tuple[tuple[Priced, ...], ...]:
+    """All of them: a kernel is asked for them to see whether it fits, and again to choose one."""
+    return tuple(cuttings(asked, aims, machine))
+
+
 def targets_of(asked: Asked, machine: Machine) -> Iterable[Targets]:
     """What is aimed at for a kernel of its sort: every extent that is tried, or those that the user fixed."""
     options = asked.options

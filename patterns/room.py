@@ -24,6 +24,14 @@ def _worst(graph: Graph) -> dict[str, int]:
     return worst_extents(node for _, node in graph.nodes())
 
 
+@lru_cache(maxsize=64)
+def most_between_bytes(graph: Graph) -> int:
+    """Bytes of all tensors that calls may hand to each other, at their worst: no call finds and leaves more."""
+    worst = _worst(graph)
+    passing = (t.name for t in graph.tensors if t.role == "intermediate" and not t.shares)
+    return sum(tensor_bytes(graph, name, worst) for name in passing)
+
+
 def between_bytes(graph: Graph, calls: Iterable[Call]) -> Iterator[tuple[Call, int]]:
     """Each call of nodes with the bytes of all tensors that it finds or leaves for others, at their worst."""
     worst = _worst(graph)
@@ -50,6 +58,8 @@ def _handed_on(nodes: list[Node], readers: Mapping[str, set[str]]) -> set[str]:
 def no_room(graph: Graph, calls: Iterable[Call], memory_bytes: int) -> Iterator[str]:
     """A warning where the memory has no room for what a call finds and leaves in it, about the call with most."""
     room = memory_bytes - held_bytes(graph)
+    if most_between_bytes(graph) <= room:
+        return
     needed, name = max(((amount, call.name) for call, amount in between_bytes(graph, calls)), default=(0, ""))
     if needed > room:
         yield (
