@@ -5,7 +5,7 @@ from __future__ import annotations
 import gpu_model
 import rdu_model
 from patterns.library import workload
-from patterns.room import between_bytes, held_bytes
+from patterns.room import between_bytes, held_bytes, most_between_bytes
 
 GPU = gpu_model.load_machine("h100_sxm")
 RDU = rdu_model.load_machine("sn40l")
@@ -23,6 +23,7 @@ def test_intermediates_count_and_nothing_else() -> None:
     plan = gpu_model.lower(workload("softmax", overrides={"rows": "4", "columns": "8"}), GPU, policy="pattern")
     row, powers = 4 * 2, 4 * 8 * 2
     assert [amount for _, amount in between_bytes(plan.graph, plan.calls)] == [powers, powers + row, powers + row]
+    assert most_between_bytes(plan.graph) == powers + row
     fused = gpu_model.lower(plan.graph, GPU, policy="library")
     assert [amount for _, amount in between_bytes(plan.graph, fused.calls)] == [0]
 
