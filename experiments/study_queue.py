@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from experiments.ctrl_c import ctrl_c_held
 from experiments.output import NoRoom
 from experiments.study_folder import write_study
 from patterns.errors import UserError
@@ -70,7 +71,8 @@ def _in_processes(names: Sequence[str], output: Path, jobs: int, tell: Tell) -> 
             while waiting and len(running) < jobs:
                 name = waiting.popleft()
                 tell(f"running {name} ...")
-                running[name] = _started(context, name, output)
+                with ctrl_c_held():
+                    running[name] = _started(context, name, output)
             # What a process sends may be more than a pipe holds: it ends only when that is read.
             heard = connection.wait([one for process, pipe in running.values() for one in (process.sentinel, pipe)])
             for name in [name for name, (process, pipe) in running.items() if {process.sentinel, pipe} & {*heard}]:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import signal
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, cast
 
+from experiments.ctrl_c import ctrl_c_held
 from experiments.processors import processors
 from experiments.sweep.chunks import Done, run_chunk
 from experiments.sweep.identity import Task
@@ -78,7 +77,7 @@ def on_cores(jobs: int, chunks: Chunks, extras: tuple[str, ...]) -> Iterator[Don
     try:
         with parallel_config(backend="loky", n_jobs=jobs, initializer=watch, initargs=(os.getpid(),)):
             parallel = Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch="2*n_jobs")
-            with _ctrl_c_held():
+            with ctrl_c_held():
                 found = parallel(call(chunk, extras) for chunk in chunks)
             yield from found
     except TerminatedWorkerError:
@@ -88,16 +87,3 @@ def on_cores(jobs: int, chunks: Chunks, extras: tuple[str, ...]) -> Iterator[Don
         ) from None
     finally:
         get_reusable_executor().shutdown(kill_workers=True)
-
-
-@contextmanager
-def _ctrl_c_held() -> Iterator[None]:
-    """Processes that are started meanwhile never see Ctrl-C, which is the driver's; its own comes when this ends."""
-    from multiprocessing import resource_tracker
-
-    resource_tracker.ensure_running()  # comes with the first worker otherwise, and lets Ctrl-C through
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -221,3 +221,17 @@ def test_a_process_may_tell_more_than_a_pipe_holds(tmp_path: Path) -> None:
         signal.alarm(0)
         signal.signal(signal.SIGALRM, before)
     assert {len(text) > len(long) for text in told} == {True, False}
+
+
+def test_processes_are_started_so_that_they_never_see_ctrl_c(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    held: list[set[int]] = []
+
+    def started(*_: object) -> None:
+        held.append({int(one) for one in signal.pthread_sigmask(signal.SIG_BLOCK, set())})
+        raise UserError("enough")
+
+    monkeypatch.setattr(study_queue, "_started", started)
+    with pytest.raises(UserError, match="enough"):
+        list(run_studies(("littles_law", "workloads"), tmp_path, 2, lambda text: None))
+    assert [signal.SIGINT in one for one in held] == [True]
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, set())
