@@ -121,7 +121,7 @@ def read_text(file: FilePath | Traversable) -> str:
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         column = error.start - content.rfind(b"\n", 0, error.start)
-        raise SpecError([Mistake(str(file), line, column, "", "not UTF-8 text")]) from None
+        raise SpecError([Mistake(str(file), line, column, "", "not UTF-8 text; save it as UTF-8")]) from None
 
 
 def validate(model: type[Model], document: Document) -> Model:
