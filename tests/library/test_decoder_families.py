@@ -242,3 +242,10 @@ def test_experts_of_four_bits_are_refused() -> None:
     changes = {**CHANGES["MixtralForCausalLM"], "quantization_config": {"quant_method": "awq", "group_size": 16}}
     with pytest.raises(SpecError, match="quantization_config: w_down is read by others than products: experts"):
         tiny("MixtralForCausalLM", **changes)
+
+
+def test_a_name_is_of_one_architecture() -> None:
+    # Which of them is looked at first then makes no difference.
+    for names in ("ARCHITECTURES", "MODEL_TYPES"):
+        every = [name for architecture in architectures() for name in getattr(architecture, names)]
+        assert len(every) == len(set(every)), names
