@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from patterns.pipeline.dataflow import BLOCKED, HOLDING, Dataflow, Give, Queue, Step, Work
+from patterns.pipeline.dataflow_groups import Group, repeated, single
 from patterns.pipeline.program import Program
 from patterns.pipeline.script import Acquire, Commit, Fill, Finish, Free, Loop, Op, Release, Run, Start, Wait
 from patterns.pipeline.tokens import PASSED, SHARED, Key, Wiring
@@ -31,21 +32,6 @@ class Queues:
     tiles: dict[Key, Queue]
     handles: dict[tuple[int, str], Queue]
     shared: dict[str, int]
-
-
-@dataclass
-class Group:
-    """Ops that make one step: what they take, how long the role then works, what they start, and what they give."""
-
-    takes: list[Queue] = field(default_factory=list)
-    busy_cycles: int = 0
-    starts: list[tuple[int, int, tuple[Give, ...], int]] = field(default_factory=list)
-    gives: list[tuple[Give, int]] = field(default_factory=list)
-
-    @property
-    def empty(self) -> bool:
-        """Whether there is nothing to do."""
-        return not (self.takes or self.busy_cycles or self.starts or self.gives)
 
 
 class Writer:
@@ -149,7 +135,7 @@ class Writer:
         """Write the group as a step."""
         if not self._group.empty:
             group, self._group = self._group, Group()
-            self.steps.append(_step(self._run, self._role, group, len(self.steps) + 1))
+            self.steps.append(single(self._run, self._role, group, len(self.steps) + 1))
 
     def _ask(self, work: int, unit: int, waited: bool) -> None:
         self._flush()
@@ -203,9 +189,9 @@ class Writer:
         self._depth += 1
         self._write(op.body)
         self._depth -= 1
-        if not self._watch and len(self.steps) == first and not self._group.empty:
+        if not (self._watch or self._group.starts or self._group.empty) and len(self.steps) == first:
             group, self._group = self._group, Group()
-            self.steps[-1] = _repeated(run, role, group, first, counter, count)
+            self.steps[-1] = repeated(run, role, group, first, counter, count)
             return
         self._flush()
         lap = self._watch == "laps" and not self._depth and len(run.counters[role]) > place
@@ -242,55 +228,3 @@ _WRITE: dict[type[Op], Callable[[Writer, Any], None]] = {
     Start: Writer.start,
     Loop: Writer.loop,
 }
-
-
-def _step(run: Dataflow, role: int, group: Group, here: int) -> Step:
-    clock, blocked, ready, free = run.clock, run.blocked, run.ready, run.free[role]
-    takes, cycles = tuple(group.takes), group.busy_cycles
-    starts, gives = tuple(group.starts), tuple((*give, late) for give, late in group.gives)
-
-    def step() -> int:
-        for times in takes:
-            if not times:
-                blocked[role] = True
-                return BLOCKED
-        now = clock[role]
-        for times in takes:
-            time = times.popleft()
-            if time > now:
-                now = time
-        now += cycles
-        clock[role] = now
-        for place, busy, learn, latency in starts:
-            free[place] = end = (free[place] if free[place] > now else now) + busy
-            for put, taker in learn:
-                put(end + latency)
-                if blocked[taker]:
-                    blocked[taker] = False
-                    ready.append(taker)
-        for put, taker, late in gives:
-            put(now + late)
-            if blocked[taker]:
-                blocked[taker] = False
-                ready.append(taker)
-        return here
-
-    return step
-
-
-def _repeated(run: Dataflow, role: int, group: Group, here: int, counter: int, count: int) -> Step:
-    """A loop of a single step, as one."""
-    left = run.left
-    step = _step(run, role, group, here)
-
-    def loop() -> int:
-        trips = left[counter] or count
-        while trips:
-            if step() < 0:
-                left[counter] = trips
-                return BLOCKED
-            trips -= 1
-        left[counter] = 0
-        return here
-
-    return loop

@@ -73,13 +73,13 @@ class Duration:
 
     def cycles(self) -> int | None:
         """Run to the end; None if not all roles reach it, or not soon."""
-        run = self.run
+        run, advance, grant = self.run, self._advance, self.run.grant
         while True:
-            self._advance()
+            advance()
             if run.due >= 0:
                 self._look(run.due, run.lap)
                 run.due = -1
-            if self.moves > MOST_MOVES or not run.grant():
+            if self.moves > MOST_MOVES or not grant():
                 break
         # Tiles that nobody reads are a mistake, which `simulate` explains.
         if not all(run.ended) or any(self.tiles):
@@ -90,14 +90,15 @@ class Duration:
 
     def _advance(self) -> None:
         """Let all roles go on as far as they can."""
-        ready, steps, pcs = self.run.ready, self.steps, self.run.pcs
+        ready, steps, pcs, moves = self.run.ready, self.steps, self.run.pcs, 0
         while ready:
             role = ready.pop()
             code, pc = steps[role], pcs[role]
             while (following := code[pc]()) >= 0:
                 pc = following
             pcs[role] = pc
-            self.moves += 1
+            moves += 1
+        self.moves += moves
 
     def _look(self, loop: int, lap: bool) -> None:
         """Jump over periods if this boundary of a loop ends one."""
