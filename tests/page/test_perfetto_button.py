@@ -28,13 +28,15 @@ addEventListener("message", (event) => {
 });
 </script>"""
 
+FIRST_PROCESS = "window.got.trace.traceEvents.find((event) => event.name === 'process_name').args.name"
 
-def handed_over(page: Page) -> dict[str, Any]:
+
+def handed_over(page: Page, what: str = "window.got") -> Any:
     """What the page in Perfetto's place has got."""
     with page.expect_popup() as opened:
         page.locator(".perfetto button").click()
     opened.value.wait_for_function("window.got")
-    found: dict[str, Any] = opened.value.evaluate("window.got")
+    found = opened.value.evaluate(what)
     opened.value.close()
     return found
 
@@ -60,9 +62,9 @@ def test_the_chosen_runs_are_handed_over_when_the_button_is_clicked_and_not_befo
         assert asked == [f"{PERFETTO}/"]
         told = page.locator(".perfetto output")
         assert told.inner_text() == "handed over; it may ask first whether to open it"
-        check_trace(found["trace"]["traceEvents"], 0)
+        check_trace(found["trace"]["traceEvents"])
         page.locator("select.run").first.select_option("1")
-        check_trace(handed_over(page)["trace"]["traceEvents"], 1)
+        assert handed_over(page, FIRST_PROCESS) == process_name(made.comparison().outcomes[1].report)
         page.evaluate("window.open = () => null")
         page.locator(".perfetto button").click()
         assert "opened no tab" in told.inner_text()
@@ -72,9 +74,9 @@ def test_the_chosen_runs_are_handed_over_when_the_button_is_clicked_and_not_befo
         assert found["title"] == page.title()
 
 
-def check_trace(events: list[dict[str, Any]], gpu: int) -> None:
+def check_trace(events: list[dict[str, Any]]) -> None:
     """Two processes that are the runs, each call as often as it is launched, and no slices that overlap."""
-    outcomes = [made.comparison().outcomes[place] for place in (gpu, 2)]
+    outcomes = [made.comparison().outcomes[place] for place in (0, 2)]
     names = {event["pid"]: event["args"]["name"] for event in events if event["name"] == "process_name"}
     assert list(names.values()) == [process_name(one.report) for one in outcomes]
     threads = {(e["pid"], e["tid"]): e["args"]["name"] for e in events if e["name"] == "thread_name"}
@@ -82,6 +84,12 @@ def check_trace(events: list[dict[str, Any]], gpu: int) -> None:
         on_device = [e for e in events if e["ph"] != "M" and e["pid"] == pid and threads[pid, e["tid"]] == "device"]
         calls = Counter(event["name"] for event in on_device)
         assert calls == {call.name: call.count for call in outcome.execution.plan.calls}
+        # What is inside a call begins with its first launch.
+        inside = [e for e in events if e["ph"] != "M" and e["pid"] == pid]
+        begins = [e["ts"] for e in inside if threads[pid, e["tid"]] == "inside: first launches"]
+        starts = {e["ts"] for e in inside if threads[pid, e["tid"]].startswith("inside: ") and "cycle" in e["args"]}
+        assert len(begins) == len(calls)
+        assert all(min(abs(begin - start) for start in starts) < 0.01 for begin in begins)
         ends = [e["ts"] + e["dur"] for e in events if e["ph"] == "X" and e["pid"] == pid]
         # Times are microseconds, rounded to a nanosecond.
         assert max(ends) * 1e6 <= outcome.report.time_ps + 2_000
