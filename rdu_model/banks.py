@@ -54,5 +54,5 @@ def _read(flow: Flow, buffer: Buffer, groups: Mapping[str, Group], reader: str) 
     """Bytes that an item reads of a buffer in the whole run."""
     if not isinstance(flow.leaves[reader].leaf, Stage):
         return buffer.slot_bytes * buffer.link.tiles
-    each = read_bytes(flow, reader, buffer.link.source, flow.sizes_at(reader), groups[reader])
+    each = read_bytes(flow, reader, buffer.link.source, flow.touched[reader][0], groups[reader])
     return each * flow.tiles_of(reader)

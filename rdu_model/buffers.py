@@ -6,7 +6,7 @@ states that of one tile; what is left over serves bandwidth, and then these stre
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -155,15 +155,17 @@ def _read_pace(flow: Flow, link: Link, reader: str, groups: Mapping[str, Group],
         return _write_pace(flow, link, groups, machine)
     if not found.cycles:
         return Fraction(0)
-    return Fraction(read_bytes(flow, reader, link.source, flow.sizes_at(reader), found), found.cycles)
+    return Fraction(read_bytes(flow, reader, link.source, flow.touched[reader][0], found), found.cycles)
 
 
-def read_bytes(flow: Flow, reader: str, source: str, sizes: Mapping[str, int], on: Group) -> int:
-    """Bytes that a stage reads of the tiles of an item in one step, each time that it streams them counted."""
+def read_bytes(flow: Flow, reader: str, source: str, touched: Sequence[int], on: Group) -> int:
+    """Bytes that a stage reads of the tiles of an item in a step that touches so many of each operand.
+
+    Each time that it streams them is counted.
+    """
     leaf = flow.leaves[reader].leaf
     if not isinstance(leaf, Stage):
         return 0
-    touched, _ = flow.asked[reader].touched(sizes)
     return sum(
         touched[number] * on.rereads[number]
         for number, names in enumerate(leaf.sources)
@@ -183,7 +185,7 @@ def _write_pace(flow: Flow, link: Link, groups: Mapping[str, Group], machine: Ma
     """
     if link.source in groups:
         on = groups[link.source]
-        read, made = flow.asked[link.source].touched(flow.sizes_at(link.source))
+        read, made = flow.touched[link.source]
         if _only_moves(flow, link.source):
             before = [other for other in flow.links if link.source in other.readers]
             come = sum((_write_pace(flow, other, groups, machine) for other in before), Fraction(0))

@@ -125,7 +125,7 @@ def _drained(
         yield _leg(section, held, reader, streams[reader], streams[reader], 1, streams[reader], pace, phase)
         return
     group, flow = section.groups[reader], section.flow
-    touched, _ = flow.asked[reader].touched(flow.sizes_at(reader))
+    touched, _ = flow.touched[reader]
     pace = rates.per_cycle(reader, sum(touched[n] * group.rereads[n] for n in numbers) * flow.tiles_of(reader))
     if not group.pcus:
         yield _leg(section, held, reader, put, put, 1, 0, pace, phase)

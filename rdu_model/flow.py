@@ -54,6 +54,11 @@ class Flow:
         return cut_sizes(self.metapipe.sizes, self.leaves[name].path[:level])
 
     @cached_property
+    def touched(self) -> Mapping[str, tuple[tuple[int, ...], int]]:
+        """Bytes that a full step of each stage reads, by operand, and makes."""
+        return {name: self.asked[name].touched(self.sizes_at(name)) for name in self.leaves if name in self.asked}
+
+    @cached_property
     def ends(self) -> frozenset[str]:
         """Dims that others follow: the first and the last step along them differ from those between."""
         return frozenset(follow.leader for asked in self.asked.values() for follow in asked.follows)

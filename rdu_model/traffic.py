@@ -181,7 +181,7 @@ class _Drawing:
 
     def _operand(self, link: str, reader: str, number: int) -> None:
         flow, group = self.section.flow, self.section.groups[reader]
-        touched = flow.asked[reader].touched(flow.sizes_at(reader))[0][number]
+        touched = flow.touched[reader][0][number]
         pace = self.rates.per_cycle(reader, touched * group.rereads[number] * flow.tiles_of(reader))
         along = _along(self.section, reader, number)
         parts = self._parts(reader, number)
@@ -238,7 +238,7 @@ def fan_out(section: Section, reader: str, number: int) -> tuple[int, int]:
     if asked.unit_class == "matrix":
         grouped, rows, columns = splits(group.work.blocks, group.pcus)
         return (grouped * columns, rows) if number == asked.column_read else (grouped * rows, columns)
-    touched, _ = asked.touched(section.flow.sizes_at(reader))
+    touched, _ = section.flow.touched[reader]
     parts = max(1, group.pcus * touched[number] // max(1, *touched))
     return parts, -(-group.pcus // parts)
 

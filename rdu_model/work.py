@@ -56,8 +56,8 @@ def _(leaf: Stage, section: Section, sizes: Mapping[str, int]) -> tuple[Op, ...]
     if asked.unit_class == "network":
         return _exchange(section, name, sizes)
     work = grid(asked, sizes, machine)
-    reads = {source: read_bytes(flow, name, source, sizes, on) for source in _roots(section, name)}
-    written = asked.touched(sizes)[1]
+    touched, written = asked.touched(sizes)
+    reads = {source: read_bytes(flow, name, source, touched, on) for source in _roots(section, name)}
     computed = cycles(work, on.pcus) if on.pcus else 0
     busy = max(computed, _moving_cycles(section, name, reads, written)) + machine.step_cycles
     counts = (
