@@ -39,17 +39,39 @@ def time_of(parts: Sequence[Part], early_bytes: int, memory: Memory, repeated: b
     """
     rate = memory.pace.amount / memory.pace.cycles
     took = _walk(parts, rate, memory.latency_cycles, SETTLED if repeated else 1)
-    alone = _walk(parts, rate, memory.latency_cycles, 0)
+    alone = _alone(parts, rate, memory.latency_cycles)
     least = sum(part.first + part.moved for part in parts) / rate
     return max(took, least) * (1 - DOUBT) + (alone + early_bytes / rate) * DOUBT
 
 
+def _alone(parts: Sequence[Part], rate: float, latency_cycles: int) -> float:
+    """Cycles of an execution in which nothing comes early."""
+    memory = 0.0
+    ends: list[float] = []
+    for needs, cycles, tail, first, moved, _ in parts:
+        start = 0.0
+        if needs:
+            start = max([ends[needed] for needed in needs]) if len(needs) > 1 else ends[needs[0]]
+        if memory < start:
+            memory = start
+        if first or moved:
+            if first:
+                memory += first / rate
+                start = memory + latency_cycles
+            memory += moved / rate
+            came = memory + latency_cycles if moved else start
+            ends.append(max(start + cycles, came + tail))
+        else:
+            ends.append(start + cycles)
+    return max(ends, default=0.0)
+
+
 def _walk(parts: Sequence[Part], rate: float, latency_cycles: int, executions: int) -> float:
-    """Cycles of the last of so many executions; 0: of one in which nothing comes early."""
+    """Cycles of the last of so many executions."""
     streams = Streams(parts, executions)
     there, fill = streams.there, streams.fill
     begin = memory = took = 0.0
-    for execution in range(max(1, executions)):
+    for execution in range(executions):
         ends: list[float] = []
         for number, (needs, cycles, tail, first, moved, _) in enumerate(parts):
             start = begin
@@ -89,8 +111,8 @@ class Streams:
     def __init__(self, parts: Sequence[Part], executions: int) -> None:
         self.parts = parts
         self.there = [0.0] * len(parts)
-        self.running = [number for number, part in enumerate(parts) if part.ahead] if executions else []
-        self.before = [0, *accumulate(bool(part.ahead and executions) for part in parts)]
+        self.running = [number for number, part in enumerate(parts) if part.ahead]
+        self.before = [0, *accumulate([part.ahead > 0 for part in parts])]
         self.repeated = executions > 1
         self.front = 0
 

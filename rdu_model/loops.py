@@ -14,6 +14,8 @@ from rdu_model.nests import Nest, Path, Shape, paths_of
 from rdu_model.streams import Stream
 
 Thing = TypeVar("Thing")
+# Loops, by their keys, and the extents of their tiles.
+Tiled = tuple[tuple[int, ...], tuple[int, ...]]
 
 
 @dataclass(frozen=True)
@@ -96,9 +98,9 @@ class Loops:
     each of their tiles (0). inside, around: by the key of each loop, it and those in it, and those it is in.
     tiled: the numbers of streams whose readers are in the same loops, by these loops' keys. at, within: of those that
     bring a tile in each step of a loop, and in steps of that and those in it. buffered: nodes by what `kept` has.
-    bodies, streams, held: what loops were found to take, streams to bring, buffers to hold, by their tiles; flows: how
-    a stream flows, by what it brings and may hold; direct: what nodes take that are in a loop and none inside it;
-    whole: what nodes outside all loops take.
+    bodies, streams, held: what loops were found to take, streams to bring (and in bytes those that may run ahead),
+    buffers to hold, by their tiles; flows: how streams flow, by the bytes of all that may run ahead, too; direct: what
+    nodes take that are in a loop and none inside it; whole: what nodes outside all loops take.
     """
 
     row: Row
@@ -114,10 +116,10 @@ class Loops:
     within: Mapping[int, tuple[int, ...]]
     buffered: Mapping[tuple[int, ...], tuple[str, ...]]
     bodies: dict[tuple[object, ...], Body] = field(default_factory=dict)
-    streams: dict[tuple[tuple[int, ...], tuple[int, ...]], tuple[Stream, ...]] = field(default_factory=dict)
-    flows: dict[tuple[int, Stream, int], Flowing] = field(default_factory=dict)
+    streams: dict[Tiled, tuple[tuple[Stream, ...], int]] = field(default_factory=dict)
+    flows: dict[tuple[Tiled, int], tuple[Flowing, ...]] = field(default_factory=dict)
     direct: dict[tuple[int, tuple[int, ...]], tuple[Body | None, ...]] = field(default_factory=dict)
-    held: dict[tuple[tuple[int, ...], tuple[int, ...]], int] = field(default_factory=dict)
+    held: dict[Tiled, int] = field(default_factory=dict)
     whole: dict[str, Body] = field(default_factory=dict)
 
 

@@ -7,7 +7,7 @@ results; ahead.py says how their streams share off-chip memory, and how far thes
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import inf
 
 from rdu_model.ahead import Part, time_of
@@ -15,7 +15,7 @@ from rdu_model.buffers import pmus_for
 from rdu_model.loops import Body, Flowing, Inflow, Loops
 from rdu_model.nests import Nest, Path
 from rdu_model.sketch import Prediction, Sketch, Tiles
-from rdu_model.streams import Stream, allowed_bytes, slots_within
+from rdu_model.streams import Stream, allowed_of, slots_within
 
 # A part by which floats may be off.
 ROUNDING = 1e-9
@@ -72,21 +72,32 @@ def streamed_bytes(of: Sketch, tiles: Tiles) -> int:
 
 
 def _flowing(of: Sketch, loops: Loops, tiles: Tiles) -> list[Flowing]:
-    """How each stream flows. What a stream may hold follows from the bytes of all; the rest is its own."""
-    streams = _streams(of, loops, tiles)
-    ahead = [stream for inflow, stream in zip(loops.inflows, streams, strict=True) if inflow.ahead]
-    most = iter(allowed_bytes(ahead, of.machine.prefetch_bytes, of.machine))
-    flowing = []
-    for number, (inflow, stream) in enumerate(zip(loops.inflows, streams, strict=True)):
-        key = number, stream, next(most) if inflow.ahead else -1
-        if key not in loops.flows:
-            loops.flows[key] = _flow(of, inflow, stream, key[2])
-        flowing.append(loops.flows[key])
-    return flowing
+    """How each stream flows. What a stream may hold follows from the bytes of all; the rest from its readers' tiles,
+    so those together whose readers are in the same loops.
+    """
+    keys = [(path, tuple([tiles[nest] for nest in path])) for path in loops.tiled]
+    total = 0
+    for key in keys:
+        if key not in loops.streams:
+            numbers = loops.tiled[key[0]]
+            streams = tuple([_stream(of, loops, loops.inflows[number], tiles) for number in numbers])
+            ahead = [each.total_bytes for at, each in zip(numbers, streams, strict=True) if loops.inflows[at].ahead]
+            loops.streams[key] = streams, sum(ahead)
+        total += loops.streams[key][1]
+    found: dict[int, Flowing] = {}
+    for key, numbers in zip(keys, loops.tiled.values(), strict=True):
+        if (key, total) not in loops.flows:
+            streams, _ = loops.streams[key]
+            loops.flows[key, total] = tuple(
+                [_flow(of, loops.inflows[at], each, total) for at, each in zip(numbers, streams, strict=True)]
+            )
+        found.update(zip(numbers, loops.flows[key, total], strict=True))
+    return [found[number] for number in range(len(loops.inflows))]
 
 
-def _flow(of: Sketch, inflow: Inflow, stream: Stream, most_bytes: int) -> Flowing:
-    """most_bytes: that a stream which may run ahead may hold, negative for others."""
+def _flow(of: Sketch, inflow: Inflow, stream: Stream, total_bytes: int) -> Flowing:
+    """total_bytes: of all streams that may run ahead."""
+    most_bytes = allowed_of(stream, total_bytes, of.machine.prefetch_bytes, of.machine)
     executions, slot_bytes = of.run.executions, stream.slot_bytes
     # A single large tile is there as a whole, but nothing says that it may come early.
     held = slots_within([stream], [most_bytes], of.machine)[0] if inflow.ahead else min(INPUT_SLOTS, stream.tiles)
@@ -97,17 +108,6 @@ def _flow(of: Sketch, inflow: Inflow, stream: Stream, most_bytes: int) -> Flowin
     pmus = pmus_for(slots * slot_bytes, 0, 0, of.machine)
     moved //= executions if inflow.stays else 1
     return Flowing(slot_bytes, moved, slots, allowed, early, moved * stream.tiles, pmus)
-
-
-def _streams(of: Sketch, loops: Loops, tiles: Tiles) -> list[Stream]:
-    """What all streams bring with these tiles: those together whose readers are in the same loops."""
-    found: dict[int, Stream] = {}
-    for path, numbers in loops.tiled.items():
-        key = path, tuple([tiles[nest] for nest in path])
-        if key not in loops.streams:
-            loops.streams[key] = tuple([_stream(of, loops, loops.inflows[number], tiles) for number in numbers])
-        found.update(zip(numbers, loops.streams[key], strict=True))
-    return [found[number] for number in range(len(loops.inflows))]
 
 
 def _stream(of: Sketch, loops: Loops, inflow: Inflow, tiles: Tiles) -> Stream:
@@ -182,22 +182,25 @@ def _body(here: Prediction, nest: Nest, sizes: dict[str, int]) -> Body:
     bodies = [body or _item(here, item, sizes) for body, item in zip(alone, nest.body, strict=True)]
     needs = here.loops.needs[nest.key]
     ends: list[int] = []
+    fill = slowest = stored = 0
+    moved = direct
     for body, before in zip(bodies, needs, strict=True):
-        ends.append(max((ends[number] for number in before), default=0) + body.fill)
+        end = body.fill + (max([ends[number] for number in before]) if before else 0)
+        ends.append(end)
+        fill, slowest = max(fill, end), max(slowest, body.slowest)
+        moved += body.moved
+        stored += body.stored
+    tail = fill - of.memory.pace.cycles_for(stored) if direct else _tail(bodies, needs)
+    return Body(fill, slowest, tail, moved, stored)
+
+
+def _tail(bodies: Sequence[Body], needs: Sequence[tuple[int, ...]]) -> int:
+    """Cycles after the last byte came that bodies bring, until the last result is there."""
     after = [0] * len(bodies)
     for number in reversed(range(len(bodies))):
         for needed in needs[number]:
             after[needed] = max(after[needed], after[number] + bodies[number].fill)
-    fill = max(ends, default=0)
-    stored = sum(body.stored for body in bodies)
-    tails = [body.tail + rest for body, rest in zip(bodies, after, strict=True) if body.moved]
-    return Body(
-        fill=fill,
-        slowest=max((body.slowest for body in bodies), default=0),
-        tail=fill - of.memory.pace.cycles_for(stored) if direct else max(tails, default=0),
-        moved=direct + sum(body.moved for body in bodies),
-        stored=stored,
-    )
+    return max([body.tail + rest for body, rest in zip(bodies, after, strict=True) if body.moved], default=0)
 
 
 def _direct(here: Prediction, nest: Nest, sizes: dict[str, int]) -> tuple[Body | None, ...]:

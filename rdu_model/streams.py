@@ -38,9 +38,13 @@ def least_bytes(machine: Machine) -> int:
 
 def allowed_bytes(streams: Sequence[Stream], prefetch_bytes: int, machine: Machine) -> tuple[int, ...]:
     """What each stream may hold."""
-    totals = [slot_bytes * tiles for slot_bytes, tiles in streams]
-    total, least = max(1, sum(totals)), least_bytes(machine)
-    return tuple([least + prefetch_bytes * each // total for each in totals])
+    total = sum([stream.total_bytes for stream in streams])
+    return tuple([allowed_of(stream, total, prefetch_bytes, machine) for stream in streams])
+
+
+def allowed_of(stream: Stream, total_bytes: int, prefetch_bytes: int, machine: Machine) -> int:
+    """What one of streams may hold that have so many bytes together."""
+    return least_bytes(machine) + prefetch_bytes * stream.total_bytes // max(1, total_bytes)
 
 
 def slots_ahead(streams: Sequence[Stream], prefetch_bytes: int, machine: Machine) -> tuple[int, ...]:
