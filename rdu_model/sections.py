@@ -22,7 +22,7 @@ from rdu_model.predict import predict
 from rdu_model.price import grid
 from rdu_model.section import Section
 from rdu_model.shortage import Shortage
-from rdu_model.sketch import single_steps
+from rdu_model.sketch import Sketch, single_steps
 from rdu_model.tiling import MANY_NODES, shapes_of, tile
 
 # How often tiles are chosen, again with less room to plan with where the buffers turn out too large; of sections with
@@ -59,6 +59,7 @@ def build(piece: Piece, machine: Machine) -> Section | Shortage:
     room = machine.pmus * machine.pmu_bytes
     best: Section | None = None
     least = inf
+    before: tuple[Sketch, dict[int, int]] | None = None
     shapes = shapes_of(piece.block, list(asked.values()), machine, Run(piece.iterations, piece.spilled, piece.homes))
     for _ in range(ATTEMPTS if len(asked) <= MANY_NODES else ATTEMPTS_LARGE):
         shaped, tiles = tile(shapes, room)
@@ -66,9 +67,11 @@ def build(piece: Piece, machine: Machine) -> Section | Shortage:
         cycles = predict(shaped, tiles, machine.pmus * machine.pmu_bytes)
         if cycles >= least:
             break
-        shape = without(shaped.shape, single_steps(shaped, tiles))
-        metapipe = connect(name, piece.graph, piece.block, asked, shape, tiles, piece.iterations, piece.spilled)
-        built = spread_out(metapipe, machine, piece.members, asked, piece.homes)
+        if (shaped, tiles) != before:  # the same tiles in less room are the same section
+            shape = without(shaped.shape, single_steps(shaped, tiles))
+            metapipe = connect(name, piece.graph, piece.block, asked, shape, tiles, piece.iterations, piece.spilled)
+            built = spread_out(metapipe, machine, piece.members, asked, piece.homes)
+            before = shaped, tiles
         if isinstance(built, Section):
             # Where buffers lack PMUs, stages are slower by about as much.
             slower = cycles * (1 + built.lacking_pmus / machine.pmus)

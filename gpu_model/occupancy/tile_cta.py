@@ -50,7 +50,12 @@ class Tile:
     @property
     def slot_bytes(self) -> int:
         """One step's operands."""
-        return (self.rows + self.columns) * self.row_bytes
+        return sum(self.operand_bytes)
+
+    @property
+    def operand_bytes(self) -> tuple[int, int]:
+        """Each operand of one step, which is loaded by itself."""
+        return self.rows * self.row_bytes, self.columns * self.row_bytes
 
     @property
     def row_bytes(self) -> int:
@@ -106,7 +111,7 @@ def tile_cta(machine: Machine, tile: Tile, schedule: str | None = None, options:
     held, plan = _resident(machine, demand)
     conflicts = conflict_ways(layout, tile.row_bytes)
     step = mma(machine, tile.rows, tile.columns, tile.inner, tile.dtype, conflicts=conflicts)
-    instructions = loader_named(loader).instructions(machine, tile.slot_bytes)
+    instructions = sum(loader_named(loader).instructions(machine, operand) for operand in tile.operand_bytes)
     slots = machine.sub_partitions * step.cycles
     return TileCta(tile, name, choice, demand, held, most, step, plan, conflicts, instructions, slots)
 

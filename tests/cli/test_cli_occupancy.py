@@ -83,8 +83,8 @@ def test_loader_and_layout_of_a_tile() -> None:
     assert "operands are plain in shared memory: rows of 128 bytes, 8-way bank conflicts" in said(*plain)
     found = record("--tile", "128x128x64")["tile"]
     assert isinstance(found, dict)
-    # Four schedulers, one instruction a cycle each, in the 512 cycles of a step.
-    assert (found["loader"], found["load_instructions"], found["issue_slots"]) == ("tma", 1, 2048)
+    # One load an operand; four schedulers, one instruction a cycle each, in the 512 cycles of a step.
+    assert (found["loader"], found["load_instructions"], found["issue_slots"]) == ("tma", 2, 2048)
     assert (found["layout"], found["conflict_ways"], found["stages"]) == ("swizzled", 1, 7)
     padded = record("--tile", "128x128x64", "--loader", "cp_async", "--layout", "padded")["tile"]
     assert isinstance(padded, dict)
