@@ -150,16 +150,27 @@ def ring_sent_bytes(payload_bytes: int, members: int) -> int:
 def waves(tiles: int, transfers: Transfers, machine: Machine) -> tuple[Wave, ...]:
     """Full waves with every SM at work, then the rest of the tiles on as many SMs, which share the memory."""
     full, rest = divmod(tiles, machine.sm_count)
-    sets = [(full, machine.sm_count)] if full else []
-    sets += [(1, rest)] if rest else []
-    together = hbm_limits(transfers, sets[0][1], machine)
-    return tuple(_wave(count, active, transfers, machine, together) for count, active in sets)
+    first = _paths(transfers, machine.sm_count if full else rest, machine)
+    together = hbm_limits(transfers, *first)
+    waves = [_wave(full or 1, transfers, *first, together)]
+    if full and rest:
+        waves.append(_wave(1, transfers, *_paths(transfers, rest, machine), together))
+    return tuple(waves)
+
+
+def _paths(transfers: Transfers, active: int, machine: Machine) -> tuple[Path, Path]:
+    """Of loads and of stores, where so many SMs do the same."""
+    return (
+        path_of(machine, transfers.load, active, machine.load_bytes_per_cycle),
+        path_of(machine, transfers.store, active, machine.store_bytes_per_cycle),
+    )
 
 
 def _grid(tiles: int, dearest: Priced, transfers: Transfers, machine: Machine) -> Grid:
     """All SMs at work on steps; sums of a tile pass the workspace in the L2."""
     active = min(machine.sm_count, tiles * transfers.steps)
-    wave = _wave(1, active, transfers, machine, hbm_limits(transfers, active, machine))
+    paths = _paths(transfers, active, machine)
+    wave = _wave(1, transfers, *paths, hbm_limits(transfers, *paths))
     sums = dearest.cut.accumulators
     moved = Transfer(sums * PARTIAL_BYTES, 1, 0, 1)
     counts = (("l2_bytes", moved.num_bytes),)
@@ -172,19 +183,15 @@ def _grid(tiles: int, dearest: Priced, transfers: Transfers, machine: Machine) -
     )
 
 
-def hbm_limits(transfers: Transfers, active: int, machine: Machine) -> bool:
+def hbm_limits(transfers: Transfers, load: Path, store: Path) -> bool:
     """Whether a tile's loads and its store take longer on the HBM, which they share, than each on its own path."""
-    load = path_of(machine, transfers.load, active, machine.load_bytes_per_cycle)
-    store = path_of(machine, transfers.store, active, machine.store_bytes_per_cycle)
     shared = load.hbm_cycles * transfers.steps + store.hbm_cycles
     return shared > max(load.cycles * transfers.steps, store.cycles)
 
 
-def _wave(tiles: int, active: int, transfers: Transfers, machine: Machine, together: bool) -> Wave:
+def _wave(tiles: int, transfers: Transfers, load: Path, store: Path, together: bool) -> Wave:
     def use(transfer: Transfer, unit: str, path: Path) -> Use:
         counts = (("hbm_bytes", transfer.hbm_bytes), ("l2_bytes", transfer.num_bytes // transfer.count))
         return Use("hbm", path.hbm_cycles, unit, counts) if together else Use(unit, path.cycles, unit, counts)
 
-    load = path_of(machine, transfers.load, active, machine.load_bytes_per_cycle)
-    store = path_of(machine, transfers.store, active, machine.store_bytes_per_cycle)
     return Wave(tiles, use(transfers.load, "load", load), use(transfers.store, "store", store), load)

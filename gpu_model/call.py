@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import lru_cache
 
 from gpu_model.asked import Chosen
@@ -20,6 +19,7 @@ from gpu_model.smem_layout import USUAL
 from gpu_model.traffic import Moved
 from gpu_model.work import Choice, Work
 from patterns.graph import Block
+from patterns.pipeline.hashed import changed
 from patterns.pipeline.program import Program
 from patterns.plan import Call, Level, Nest, Resource, Tiling
 from patterns.plural import number_of
@@ -42,7 +42,7 @@ def _call(
     """Memo of `call_of` by what it has of the block (name, count) and of the group (online, reason)."""
     passed = _passed(chosen, machine)
     amounts = sum((priced.total for priced in chosen.cuts), Amounts(vector_ops=passed // PARTIAL_BYTES))
-    total = replace(chosen.total, loaded=chosen.total.loaded + passed, stored=chosen.total.stored + passed)
+    total = changed(chosen.total, loaded=chosen.total.loaded + passed, stored=chosen.total.stored + passed)
     cuts = tuple(priced.cut for priced in chosen.cuts)
     sent = sent_bytes(chosen.schedule, amounts.network_bytes, members, machine)
     return Call(

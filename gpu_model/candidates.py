@@ -4,7 +4,7 @@ take. Of those with a bound that is known before, most need no prediction."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 
 from gpu_model.able_schedules import able_schedules, loader_of
@@ -34,6 +34,7 @@ from gpu_model.traffic import Moved, moved
 from gpu_model.work import Choice, Work
 from patterns.errors import DoesNotFit
 from patterns.once import computed_once
+from patterns.pipeline.hashed import changed
 
 # What a candidate is preferred by where it keeps as many SMs at work: its cycles, then more slots.
 Rank = tuple[int, int]
@@ -160,7 +161,7 @@ def matrix_load(cuts: tuple[Priced, ...], machine: Machine) -> tuple[int, int]:
     """Matrix FLOPs of the whole kernel as issued, and the peak of one SM for the fastest of its types."""
     products = [product for priced in cuts for product in priced.cut.space.products]
     peaks = [machine.flops_per_cycle.get(product.dtype, machine.tf32_flops_per_cycle) for product in products]
-    return sum([priced.total.matrix_flops for priced in cuts]), max(peaks, default=machine.bf16_flops_per_cycle)
+    return sum([priced.matrix_flops for priced in cuts]), max(peaks, default=machine.bf16_flops_per_cycle)
 
 
 def _cluster_sizes(asked: Asked, work: Work, name: str, machine: Machine) -> tuple[int, ...]:
@@ -209,7 +210,7 @@ def _least_warpgroups(
     if why is None or asked.fixed.warpgroups:
         return choice, why
     for warpgroups in schedule.WARPGROUPS[1:]:
-        choice = replace(choice, warpgroups=warpgroups)
+        choice = changed(choice, warpgroups=warpgroups)
         why = misfit(asked.what, schedule.demand(work, choice, machine), work, choice, machine)
         if why is None:
             break

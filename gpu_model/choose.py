@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 from gpu_model.asked import Asked, Chosen
 from gpu_model.candidates import any_fits, candidates, matrix_load
@@ -18,6 +17,7 @@ from gpu_model.smallest import row_clusters
 from gpu_model.tile import SMALLEST, Targets, targets_of
 from gpu_model.traffic import moved
 from patterns.errors import DoesNotFit
+from patterns.pipeline.hashed import changed
 
 # Assumed: predictions that differ by less than 1 % say nothing of which is faster.
 CLOSE = 1.01
@@ -42,7 +42,7 @@ def choose(asked: Asked, asked_of: Machine, aims: Iterable[Targets] | None = Non
     least = min(c.predicted_cycles for c in fitting or tried)
     chosen = _preferred([c for c in fitting or tried if c.predicted_cycles <= least * CLOSE], machine)
     reason = schedule_reason(asked, chosen, tried)
-    return replace(_settled(asked, chosen, asked_of.clock_hz), reason=reason)
+    return changed(_settled(asked, chosen, asked_of.clock_hz), reason=reason)
 
 
 def fits(asked: Asked, asked_of: Machine, aims: Iterable[Targets]) -> bool:
@@ -96,5 +96,5 @@ def _settled(asked: Asked, chosen: Chosen, clock_hz: int) -> Chosen:
         work = work_under(asked, chosen.cuts, total, alone, chosen.schedule, choice.cluster, machine)
         cycles = predicted(schedule, work, choice, machine)
         own = in_clock(cycles, machine.clock_hz, clock_hz)
-        chosen = replace(chosen, work=work, machine=machine, predicted_cycles=own)
+        chosen = changed(chosen, work=work, machine=machine, predicted_cycles=own)
     return chosen

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from gpu_model.able_schedules import able_schedules
 from gpu_model.asked import Asked, Chosen
@@ -77,7 +77,7 @@ def _choose_split(
     for parts in counts:
         if best is not None and _least_split(asked, best[0], parts, machine, gap_cycles) >= least:
             continue
-        split = choose(asked, machine, [replace(aim, parts=parts) for aim in targets_of(asked, machine)])
+        split = choose(asked, machine, [changed(aim, parts=parts) for aim in targets_of(asked, machine)])
         if split.cuts[-1].cut.parts == 1:
             continue
         combine = None if split.cuts[-1].cut.meets else fastest_combine(split, machine)

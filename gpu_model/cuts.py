@@ -223,6 +223,12 @@ class Priced:
         """All tiles, as issued."""
         return sum(self.step, Amounts()).times(self.cut.all_steps) + self.finish.times(self.cut.tiles)
 
+    @computed_once
+    def matrix_flops(self) -> int:
+        """Those of `total`: asked for of every cut, where only few cuts are asked for all."""
+        in_step = sum([amounts.matrix_flops for amounts in self.step])
+        return in_step * self.cut.all_steps + self.finish.matrix_flops * self.cut.tiles
+
 
 def price_cut(cut: Cut, machine: Machine, layout: str = USUAL) -> Priced:
     """What the tiles of a cut ask of an SM's units, operands lying in shared memory in a layout."""

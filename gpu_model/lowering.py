@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 
 from gpu_model.able_schedules import check_fixed
 from gpu_model.applies import check_applies, idle_options, unused
@@ -25,6 +24,7 @@ from gpu_model.rates import rates
 from gpu_model.schedule import AUTO
 from patterns.errors import DoesNotFit, UserError
 from patterns.graph import Block, Graph
+from patterns.pipeline.hashed import changed
 from patterns.plan import Call, Plan
 from patterns.room import held_bytes, no_room
 from patterns.units import cycles_of_ps
@@ -75,9 +75,8 @@ def lower(
 def _laid_out(graph: Graph, block: Block, groups: tuple[Group, ...], ask: Ask) -> Part:
     """Each kernel with what the L2 has of the kernels before it."""
     found = zip(groups, recent(graph, block, groups, ask.machine), strict=True)
-    return Part(
-        block, groups, tuple(lay_out(graph, block, g, replace(ask, kept=ask.kept | names)) for g, names in found)
-    )
+    asks = ((group, changed(ask, kept=ask.kept | names) if names else ask) for group, names in found)
+    return Part(block, groups, tuple(lay_out(graph, block, group, asking) for group, asking in asks))
 
 
 def _calls(parts: Iterable[Part], machine: Machine) -> Iterator[Call]:

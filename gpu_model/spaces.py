@@ -117,4 +117,6 @@ def _as_written(graph: Graph, nodes: tuple[Node, ...], inside: Collection[str], 
 
 def _led(access: Access, followed: Sequence[Follow]) -> Access:
     """With the dims that those of the tensor follow, so that tiles along these have other parts of it."""
+    if not followed:
+        return access
     return replace(access, led=leaders(followed, frozenset(access.dims)) - frozenset(access.dims))

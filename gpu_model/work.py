@@ -7,7 +7,7 @@ from fractions import Fraction
 from math import ceil
 
 from patterns.once import computed_once
-from patterns.pipeline.hashed import hashed_once, made_directly
+from patterns.pipeline.hashed import changed, hashed_once, made_directly
 from patterns.pipeline.script import Counts, Run
 
 
@@ -184,7 +184,7 @@ class Work:
 
     def named(self, name: str) -> Work:
         """The same work under another name."""
-        return replace(self, name=name)
+        return changed(self, name=name)
 
 
 @hashed_once

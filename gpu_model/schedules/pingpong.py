@@ -5,8 +5,6 @@ Their main loops are ordered by barriers, so that the tensor core works on one t
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from gpu_model.fit import specialized
 from gpu_model.machine import Machine
 from gpu_model.ring_paths import Ring, deepest_ring
@@ -25,6 +23,7 @@ from gpu_model.roles import (
 )
 from gpu_model.schedule import Job
 from gpu_model.work import Choice, CtaDemand, Work
+from patterns.pipeline.hashed import changed
 from patterns.pipeline.program import Barrier, Channel, Program, Role
 from patterns.pipeline.script import Arrive, Op
 
@@ -41,7 +40,7 @@ slot_counts = deepest_ring
 
 def demand(work: Work, choice: Choice, machine: Machine) -> CtaDemand:
     """A producer warpgroup and two consumers, each with the accumulators of a whole tile in its registers."""
-    wider = replace(choice, warpgroups=CONSUMERS * choice.warpgroups)
+    wider = changed(choice, warpgroups=CONSUMERS * choice.warpgroups)
     return specialized(work, wider, machine, CONSUMERS * work.accumulators)
 
 
