@@ -46,12 +46,7 @@ def work_of(
     dearest = max(cuts, key=lambda priced: _tile_cycles(priced, machine, used)) if len(cuts) > 1 else cuts[0]
     cut = dearest.cut
     every = [priced.cut for priced in cuts]
-    most_loaded, most_stored = max([one.tile_bytes for one in every]), max([one.out_bytes for one in every])
-    transfers = Transfers(
-        Transfer(most_loaded, cut.steps_per_tile, total.hbm_read, total.loaded),
-        Transfer(most_stored, 1, total.hbm_written, total.stored),
-        cut.steps_per_tile,
-    )
+    transfers = transfers_of(every, cut, total)
     summed = bool(dearest.total.network_bytes) and used.members > 1
     payload = sum(amounts.network_bytes for amounts in dearest.step) if collective else 0
     shared_bytes, sharing_tiles = cut.shared_in_step
@@ -65,7 +60,7 @@ def work_of(
         held_bytes=max([one.held_bytes for one in every]),
         step=(*[use for amounts in dearest.step for use in uses(amounts, machine, used)], *_meetings(cut, machine)),
         finish=(*uses(dearest.finish, machine, used), *_last_part(cut, machine)),
-        latency_cycles=_latency_cycles(cuts, total, machine, summed=summed),
+        latency_cycles=latency_cycles(every, total, machine, summed=summed),
         accumulators=max([one.accumulators for one in every]),
         grid=_grid(tiles, dearest, transfers, machine) if cut.space.matrix else None,
         row_blocks=min((mma_of(cut, product, machine).row_blocks for product in cut.space.products), default=1),
@@ -74,12 +69,22 @@ def work_of(
     )
 
 
-def _latency_cycles(cuts: Sequence[Priced], total: Moved, machine: Machine, *, summed: bool) -> int:
+def transfers_of(cuts: Sequence[Cut], dearest: Cut, total: Moved) -> Transfers:
+    """What a step of the dearest tile loads and a tile stores: of several spaces, as much as those with most."""
+    most_loaded, most_stored = max([cut.tile_bytes for cut in cuts]), max([cut.out_bytes for cut in cuts])
+    return Transfers(
+        Transfer(most_loaded, dearest.steps_per_tile, total.hbm_read, total.loaded),
+        Transfer(most_stored, 1, total.hbm_written, total.stored),
+        dearest.steps_per_tile,
+    )
+
+
+def latency_cycles(cuts: Sequence[Cut], total: Moved, machine: Machine, *, summed: bool) -> int:
     """Until a load arrives. A row is found by its index, loaded before it; a sum over GPUs scatters and gathers.
 
     The address of a product's operand is found once for a tile, while the tile before it is computed.
     """
-    spaces = [priced.cut.space for priced in cuts]
+    spaces = [cut.space for cut in cuts]
     looks_up = any(has(node, "indexes") for space in spaces for node in space.nodes if node not in space.looked_up)
     lookups = 2 if looks_up else 1
     on_links = cycles_of_ps(2 * machine.network_latency_ps, machine.clock_hz) if summed else 0

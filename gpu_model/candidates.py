@@ -3,18 +3,19 @@ take. Of those with a bound that is known before, most need no prediction."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from heapq import heapify, heappop, heappush
 
 from gpu_model.able_schedules import able_schedules, loader_of
 from gpu_model.asked import Asked, Chosen
 from gpu_model.bounds import least_cycles
 from gpu_model.cluster import has_common_operand, moved_in_cluster
-from gpu_model.cuts import Priced
+from gpu_model.cuts import Cut, Priced
 from gpu_model.fit import misfit, most_slots
 from gpu_model.kernel_machine import in_clock, least_in_clock, loaded_clock_hz
-from gpu_model.kernel_work import work_alone, work_under
+from gpu_model.kernel_work import work_alone, work_moving, work_under
 from gpu_model.loader import is_multicast
 from gpu_model.machine import Machine
 from gpu_model.occupancy.resident import predicted, with_ctas
@@ -29,7 +30,7 @@ from gpu_model.schedule import (
     schedule_named,
     splits_shared,
 )
-from gpu_model.tile import Targets, all_cuttings
+from gpu_model.tile import Targets, all_cuttings, priced
 from gpu_model.traffic import Moved, moved
 from gpu_model.work import Choice, Work
 from patterns.errors import DoesNotFit
@@ -38,6 +39,8 @@ from patterns.pipeline.hashed import changed
 
 # What a candidate is preferred by where it keeps as many SMs at work: its cycles, then more slots.
 Rank = tuple[int, int]
+# Of tiles of which nothing is known before their work is: every rank is after it.
+NO_BOUND = (0, 0)
 
 
 def candidates(asked: Asked, targets: Iterable[Targets], machine: Machine, clock_hz: int) -> list[Chosen]:
@@ -47,62 +50,99 @@ def candidates(asked: Asked, targets: Iterable[Targets], machine: Machine, clock
     them; and slots that change nothing.
     """
     names = able_schedules(asked, machine)
-    tried = [_tiled(asked, cuts, machine) for cuts in all_cuttings(asked, tuple(targets), machine)]
+    tried = [_Tiled(asked, cuts, machine) for cuts in all_cuttings(asked, tuple(targets), machine)]
     if asked.is_named or not all(has_bound(schedule_named(name)) for name in names):
         return [chosen for tiled in tried for chosen in _scheduled(asked, names, tiled, machine, clock_hz)]
-    bounds = [_bounds(asked, tiled, names, machine, clock_hz) for tiled in tried]
+    found = _found(asked, names, tried, machine, clock_hz)
+    return [chosen for number in range(len(tried)) for chosen in found.get(number, ())]
+
+
+def _found(
+    asked: Asked, names: tuple[str, ...], tried: Sequence[_Tiled], machine: Machine, clock_hz: int
+) -> Mapping[int, Sequence[Chosen]]:
+    """Those of each number of `tried` that are not left out. The least bound is looked at first, and made closer before
+    candidates are made of it."""
     found: dict[int, list[Chosen]] = {}
     first: dict[str, list[tuple[int, Rank]]] = {name: [] for name in names}
-    for number in sorted(range(len(tried)), key=lambda number: min(bounds[number].values())):
-        busy, bound = min(tried[number].tiles, machine.sm_count), bounds[number]
+    bounds = [_bounds(asked, tiled, names, machine, clock_hz, moving=True) for tiled in tried]
+    waiting = [(min(bound.values()), number, False) for number, bound in enumerate(bounds)]
+    heapify(waiting)
+    while waiting:
+        _, number, is_close = heappop(waiting)
+        tiled, bound = tried[number], bounds[number]
+        busy = min(tiled.tiles, machine.sm_count)
         left = tuple(name for name in names if not any(sms >= busy and rank < bound[name] for sms, rank in first[name]))
-        found[number] = list(_scheduled(asked, left, tried[number], machine, clock_hz)) if left else []
-        for chosen in found[number]:
-            if chosen.misfit is None:
-                first[chosen.schedule].append((busy, (chosen.predicted_cycles, -chosen.choice.slots)))
-    return [chosen for number in range(len(tried)) for chosen in found[number]]
+        if left and is_close:
+            found[number] = list(_scheduled(asked, left, tiled, machine, clock_hz))
+            for chosen in found[number]:
+                if chosen.misfit is None:
+                    first[chosen.schedule].append((busy, (chosen.predicted_cycles, -chosen.choice.slots)))
+        elif left:
+            bounds[number] = _bounds(asked, tiled, names, machine, clock_hz)
+            heappush(waiting, (min(bounds[number].values()), number, True))
+    return found
 
 
 def any_fits(asked: Asked, targets: Iterable[Targets], machine: Machine, clock_hz: int) -> bool:
     """Whether some candidate fits: the first that is found answers it."""
     names = able_schedules(asked, machine)
-    tried = (_tiled(asked, cuts, machine) for cuts in all_cuttings(asked, tuple(targets), machine))
+    tried = (_Tiled(asked, cuts, machine) for cuts in all_cuttings(asked, tuple(targets), machine))
     found = (chosen for tiled in tried for chosen in _scheduled(asked, names, tiled, machine, clock_hz))
     return any(chosen.misfit is None for chosen in found)
 
 
 @dataclass(frozen=True)
 class _Tiled:
-    """Tiles with what they move and compute under any schedule. matrix: see matrix_load."""
+    """Tiles with what they move and compute under any schedule, as far as it is asked for."""
 
-    cuts: tuple[Priced, ...]
-    total: Moved
-    alone: Work
-    matrix: tuple[int, int]
+    asked: Asked
+    cuts: tuple[Cut, ...]
+    machine: Machine
 
     @computed_once
     def tiles(self) -> int:
         """Of all spaces."""
-        return sum([priced.cut.tiles for priced in self.cuts])
+        return sum([cut.tiles for cut in self.cuts])
+
+    @computed_once
+    def priced(self) -> tuple[Priced, ...]:
+        """The cuts with what they ask of an SM's units."""
+        return priced(self.asked, self.cuts, self.machine)
+
+    @computed_once
+    def total(self) -> Moved:
+        """What all tiles move."""
+        return moved(self.cuts, self.asked.cold, self.machine)
+
+    @computed_once
+    def alone(self) -> Work:
+        """Of a CTA that shares nothing (see work_alone)."""
+        return work_alone(self.asked, self.priced, self.total, self.machine)
+
+    @computed_once
+    def matrix(self) -> tuple[int, int]:
+        """See matrix_load."""
+        return matrix_load(self.priced, self.machine)
 
 
-def _tiled(asked: Asked, cuts: tuple[Priced, ...], machine: Machine) -> _Tiled:
-    total = moved([priced.cut for priced in cuts], asked.cold, machine)
-    return _Tiled(cuts, total, work_alone(asked, cuts, total, machine), matrix_load(cuts, machine))
-
-
-def _bounds(asked: Asked, tiled: _Tiled, names: tuple[str, ...], machine: Machine, clock_hz: int) -> Mapping[str, Rank]:
-    """The first rank that these tiles can have under each schedule.
+def _bounds(
+    asked: Asked, tiled: _Tiled, names: tuple[str, ...], machine: Machine, clock_hz: int, *, moving: bool = False
+) -> Mapping[str, Rank]:
+    """The first rank that these tiles can have under each schedule; moving: if computing took no time.
 
     Where a mask leaves tiles different steps, schedules differ in which SM has most: there is no bound.
     """
-    work = tiled.alone
+    work = work_moving(asked, tiled.cuts, tiled.total, machine) if moving else tiled.alone
+    if work is None:
+        return dict.fromkeys(names, NO_BOUND)
     slots = min(most_slots(work, machine), work.tiles * work.steps)
-    if any(priced.cut.kept for priced in tiled.cuts):
+    if any(cut.kept for cut in tiled.cuts):
         return dict.fromkeys(names, (0, -slots))
     loaders = tuple(_loading(asked.fixed, name, machine)[0] for name in names)
     found = least_cycles(names, loaders, work, machine)
-    ranks = {cycles: (least_in_clock(machine, *tiled.matrix, cycles, clock_hz), -slots) for cycles in set(found)}
+    # What only moves has no matrix work, whose clock would have to be known.
+    load = (0, 1) if moving else tiled.matrix
+    ranks = {cycles: (least_in_clock(machine, *load, cycles, clock_hz), -slots) for cycles in set(found)}
     return {name: ranks[cycles] for name, cycles in zip(names, found, strict=True)}
 
 
@@ -110,7 +150,7 @@ def _scheduled(
     asked: Asked, names: tuple[str, ...], tiled: _Tiled, machine: Machine, clock_hz: int
 ) -> Iterator[Chosen]:
     """Every schedule of these tiles with the numbers of slots that may be chosen, predicted in cycles of `clock_hz`."""
-    cuts, total, alone = tiled.cuts, tiled.total, tiled.alone
+    cuts, total, alone = tiled.priced, tiled.total, tiled.alone
     sharing = max([priced.cut.cluster for priced in cuts])
     works: dict[tuple[object, ...], Work] = {}
     for name in names:
@@ -123,26 +163,28 @@ def _scheduled(
         work = works[alike]
         moves = total if cluster == 1 else moved_in_cluster(total, alone, cluster)
         choices = _choices(asked, work, name, schedule, max(cluster, sharing), machine)
-        for choice, why, cycles in _predicted(asked, work, schedule, tuple(choices), machine):
+        for choice, why, cycles in _predicted(asked, work, schedule, tuple(choices), machine, tiled.matrix[0]):
             at_hz = loaded_clock_hz(machine, *tiled.matrix, cycles)
             yield Chosen(cuts, moves, work, name, choice, in_clock(cycles, at_hz, clock_hz), machine, why)
 
 
 def _predicted(
-    asked: Asked, work: Work, schedule: Schedule, choices: tuple[Choice, ...], machine: Machine
+    asked: Asked, work: Work, schedule: Schedule, choices: tuple[Choice, ...], machine: Machine, matrix_flops: int
 ) -> Iterator[tuple[Choice, DoesNotFit | None, int]]:
     """Choices of more and more slots, as they fit, with their cycles.
 
     Under a schedule with a bound, more slots take no longer. If some take as long as most do, so do all between: these
-    are left out, and so are they, for most are preferred.
+    are left out, and so are they, for most are preferred. Without matrix work, whose clock may be higher if it takes
+    longer, all fewer are.
     """
     if len(choices) < 2 or not has_bound(schedule):
         yield from (_set(asked, work, schedule, choice, machine) for choice in choices)
         return
     most = _set(asked, work, schedule, choices[-1], machine)
-    for choice in choices[:-1]:
+    is_best = most[1] is None and most[0].ctas == 1
+    for choice in () if is_best and not matrix_flops else choices[:-1]:
         found = _set(asked, work, schedule, choice, machine)
-        if most[1] is None is found[1] and found[2] == most[2] and most[0].ctas == 1:
+        if is_best and found[1] is None and found[2] == most[2]:
             break
         yield found
     yield most

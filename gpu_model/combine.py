@@ -117,7 +117,7 @@ def _alone(asked: Asked, machine: Machine) -> tuple[int, int] | None:
     if not asked.online or machine.fit != "refuse":
         return None
     aims = tuple(targets_of(asked, machine))
-    cuts = [priced.cut for (priced,) in all_cuttings(asked, aims, started(machine, False, True))]
+    cuts = [cut for (cut,) in all_cuttings(asked, aims, started(machine, False, True))]
     if len({cut.tiles for cut in cuts}) > 1 or not fits(asked, machine, aims):
         return None
     most_hz = max(machine.clock_hz, machine.boost_clock_hz)

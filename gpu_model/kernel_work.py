@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gpu_model.asked import Asked
-from gpu_model.assign import work_of
+from gpu_model.assign import latency_cycles, transfers_of, waves, work_of
 from gpu_model.attention.work import in_grid_order, work_of_online
 from gpu_model.cluster import in_cluster, reached
-from gpu_model.cuts import Priced, row_bytes
+from gpu_model.cuts import Cut, Priced, row_bytes
 from gpu_model.machine import Machine
 from gpu_model.schedule import by_tasks, longest_first, schedule_named, splits_shared
 from gpu_model.smem_layout import layout_named, padding_bytes
@@ -27,6 +27,26 @@ def work_alone(asked: Asked, cuts: tuple[Priced, ...], total: Moved, machine: Ma
     else:
         work = work_of(asked.what, cuts, total, machine, asked.members, collective=asked.job == "collective")
     return _laid_in_smem(work, cuts, asked)
+
+
+def work_moving(asked: Asked, cuts: tuple[Cut, ...], total: Moved, machine: Machine) -> Work | None:
+    """`work_alone` if computing took no time, as far as schedules of streams look at it: no cut need be priced for it.
+
+    None where the rest says how tiles are given out, or which of several spaces stands for all.
+    """
+    cut = cuts[0]
+    if len(cuts) > 1 or asked.job != "stream" or cut.space.products or cut.cluster > 1:
+        return None
+    return Work(
+        name=asked.what,
+        waves=waves(cut.tiles, transfers_of(cuts, cut, total), machine),
+        steps=cut.steps_per_tile,
+        slot_bytes=cut.step_bytes,
+        held_bytes=cut.held_bytes,
+        step=(),
+        finish=(),
+        latency_cycles=latency_cycles(cuts, total, machine, summed=False),
+    )
 
 
 def work_under(

@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import product as every
 
 from gpu_model.asked import Asked
-from gpu_model.attention.work import price_online
+from gpu_model.attention.work import price_online, with_kept
 from gpu_model.cuts import Cut, Priced, price_cut
 from gpu_model.machine import Machine
 from gpu_model.smallest import row_clusters
@@ -49,7 +49,7 @@ class Targets:
 SMALLEST = Targets(rows=1, columns=1, inner=1, points=1)
 
 
-def cuttings(asked: Asked, aims: Iterable[Targets], machine: Machine) -> Iterator[tuple[Priced, ...]]:
+def cuttings(asked: Asked, aims: Iterable[Targets], machine: Machine) -> Iterator[tuple[Cut, ...]]:
     """Different ways to cut all spaces, the same targets for each."""
     seen = set()
     by_rows = asked.online or asked.is_product
@@ -58,14 +58,20 @@ def cuttings(asked: Asked, aims: Iterable[Targets], machine: Machine) -> Iterato
         key = tuple((c.loops, c.steps, c.parts, c.spread) for c in cuts)
         if key not in seen:
             seen.add(key)
-            priced = (price_online(c, machine) if asked.online else price_cut(c, machine, asked.layout) for c in cuts)
-            yield tuple(priced)
+            yield tuple(map(with_kept, cuts)) if asked.online else cuts
 
 
 @lru_cache(maxsize=64)
-def all_cuttings(asked: Asked, aims: tuple[Targets, ...], machine: Machine) -> tuple[tuple[Priced, ...], ...]:
+def all_cuttings(asked: Asked, aims: tuple[Targets, ...], machine: Machine) -> tuple[tuple[Cut, ...], ...]:
     """All of them: a kernel is asked for them to see whether it fits, and again to choose one."""
     return tuple(cuttings(asked, aims, machine))
+
+
+def priced(asked: Asked, cuts: Iterable[Cut], machine: Machine) -> tuple[Priced, ...]:
+    """What the tiles of all spaces ask of an SM's units."""
+    if asked.online:
+        return tuple([price_online(cut, machine) for cut in cuts])
+    return tuple([price_cut(cut, machine, asked.layout) for cut in cuts])
 
 
 def targets_of(asked: Asked, machine: Machine) -> Iterable[Targets]:

@@ -165,9 +165,12 @@ class Online:
 
 def price_online(cut: Cut, machine: Machine) -> Priced:
     """What the tiles of an attention kernel's cut ask of an SM's units."""
-    tile = _of_tile(cut, machine)
-    kept = kept_steps(cut)
-    return Priced(changed(cut, kept=kept) if kept else cut, tile.step, tile.finish)
+    return Priced(cut, (tile := _of_tile(cut, machine)).step, tile.finish)
+
+
+def with_kept(cut: Cut) -> Cut:
+    """The cut with what a mask leaves of its tiles' steps."""
+    return changed(cut, kept=kept) if (kept := kept_steps(cut)) else cut
 
 
 @dataclass(frozen=True)
@@ -248,14 +251,13 @@ def work_of_online(name: str, priced: Priced, total: Moved, machine: Machine) ->
     """The busiest SM of an attention kernel: the longest tiles are given out first."""
     cut = priced.cut
     tile = _of_tile(cut, machine)
-    steps = cut.all_steps
     transfers = Transfers(
         Transfer(cut.step_bytes, 1, total.hbm_read, total.loaded),
         Transfer(cut.out_bytes, 1, total.hbm_written, total.stored),
-        -(-steps // cut.tiles),
+        -(-cut.all_steps // cut.tiles),
     )
-    sharing = Sharing(min(cut.tiles, machine.sm_count))
     given = _masked_waves(cut, transfers, machine) if cut.kept else waves(cut.tiles, transfers, machine)
+    sharing = Sharing(min(cut.tiles, machine.sm_count))
     return Work(
         name=name,
         waves=tuple(_with_held(wave, cut) for wave in given),

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from random import Random
+from typing import Any
 
 import pytest
 
 from gpu_model import candidates, combine, load_machine, lower
 from gpu_model.asked import Asked, Chosen
 from gpu_model.bounds import least_cycles
+from gpu_model.candidates import Rank
 from gpu_model.kernel_machine import in_clock, least_in_clock, loaded_clock_hz
 from gpu_model.machine import Machine
 from gpu_model.schedule import has_bound, runs, schedule_named, schedule_names
@@ -72,6 +76,26 @@ def test_no_prediction_is_below_its_bound_and_slots_only_help(name: str) -> None
         cycles = [schedule.predict(work, replace(choice, slots=slots), machine) for slots in counts]
         assert cycles == sorted(cycles, reverse=True)
         assert cycles[-1] >= least_cycles((name,), (choice.loader,), work, machine)[0] > 0
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_tiles_that_only_move_take_no_longer(machine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    closer = list[tuple[Rank, Rank]]()
+    bounds = candidates._bounds
+
+    def told(asked: Asked, tiled: Any, names: tuple[str, ...], *of: Any, moving: bool = False) -> Mapping[str, Rank]:
+        only, all_of_it = (bounds(asked, tiled, names, *of, moving=way) for way in (True, False))
+        closer.extend((only[name], all_of_it[name]) for name in names)
+        return only if moving else all_of_it
+
+    monkeypatch.setattr(candidates, "_bounds", told)
+    forget()
+    for name, extents in KERNELS:
+        with suppress(UserError):
+            lower(workload(name, overrides=extents), load_machine(machine))
+    forget()
+    assert all(only <= all_of_it for only, all_of_it in closer)
+    assert any(0 < only[0] < all_of_it[0] for only, all_of_it in closer)
 
 
 @pytest.mark.parametrize("machine", MACHINES)
