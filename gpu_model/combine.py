@@ -28,6 +28,9 @@ from patterns.pipeline.hashed import changed
 NEARLY_ALL = 0.8
 # Assumed: a kernel more must save a seventh, since what is saved on paper is not always there.
 WORTH_SPLITTING = 0.85
+# Share of the SMs from which on the whole is tried before its parts: it often takes less than they can. This changes
+# what is tried, not what is chosen.
+MANY = 0.4
 # Results of the smallest tile that puts parts together: wherever a part fits, it does too.
 LEAST = 1
 # So many times what parts take is more than a prediction can be wrong by, roundings and steps of clocks included.
@@ -56,16 +59,23 @@ def choose_parts(asked: Asked, machine: Machine, gap_cycles: int) -> tuple[Chose
         return _choose_product(asked, machine, gap_cycles)
     asked_for = asked.options.splits
     known = None if asked_for else _alone(asked, machine)
-    if known is not None:
+    if known is not None and known[0] < MANY * machine.sm_count:
         tiles, at_least = known
         best, total = _choose_split(asked, machine, gap_cycles, _part_counts(tiles, machine))
         if best is not None and at_least > CLEARLY * total:
             return best
-    alone = choose(asked, machine)
-    if known is None:
-        counts = (asked_for,) if asked_for else _part_counts(alone.tiles, machine)
+        alone = choose(asked, machine)
+    else:
+        alone = choose(asked, machine)
+        counts = (asked_for,) if asked_for else _faster_counts(asked, alone, machine, gap_cycles)
         best, total = _choose_split(asked, machine, gap_cycles, counts)
     return best if best is not None and (asked_for or total < alone.predicted_cycles) else (alone, None)
+
+
+def _faster_counts(asked: Asked, alone: Chosen, machine: Machine, gap_cycles: int) -> tuple[int, ...]:
+    """Numbers of parts that are not known to take as long as the whole does."""
+    counts, least = _part_counts(alone.tiles, machine), alone.predicted_cycles
+    return tuple(parts for parts in counts if _least_split(asked, alone, parts, machine, gap_cycles) < least)
 
 
 def _choose_split(

@@ -29,6 +29,8 @@ BOUND = [name for name in schedule_names()[1:] if has_bound(schedule_named(name)
 KERNELS = (
     ("gqa_decode", {"batch": 1, "context": 333}),
     ("gqa_decode", {"batch": 3, "context": 5000}),
+    ("gqa_decode", {"batch": 8, "context": 3000}),
+    ("gqa_decode", {"batch": 8, "context": 20000}),
     ("gqa_decode", {"batch": 40, "context": 20000}),
     ("attention", {"context": 700}),
     ("softmax", {"rows": 500, "columns": 5000}),
@@ -129,7 +131,7 @@ def test_no_split_takes_less_than_its_bound(machine: str, monkeypatch: pytest.Mo
 
     monkeypatch.setattr(combine, "_least_split", told)
     forget()
-    for batch, context in ((1, 20_000), (2, 9_000), (4, 33_333)):
+    for batch, context in ((1, 20_000), (2, 9_000), (4, 33_333), (8, 3_000)):
         lower(workload("gqa_decode", overrides={"batch": batch, "context": context}), load_machine(machine))
         known = [parts for parts, bound in bounds.items() if bound]
         assert known
