@@ -59,7 +59,7 @@ def choose_parts(asked: Asked, machine: Machine, gap_cycles: int) -> tuple[Chose
         return _choose_product(asked, machine, gap_cycles)
     asked_for = asked.options.splits
     known = None if asked_for else _alone(asked, machine)
-    if known is not None and known[0] < MANY * machine.sm_count:
+    if known is not None:
         tiles, at_least = known
         best, total = _choose_split(asked, machine, gap_cycles, _part_counts(tiles, machine))
         if best is not None and at_least > CLEARLY * total:
@@ -122,13 +122,14 @@ def _alone(asked: Asked, machine: Machine) -> tuple[int, int] | None:
     """Of an attention kernel without parts its tiles, and cycles of `clock_hz` that it takes at least.
 
     These are what one tile takes through the port of its SM, at any clock. None where some ways to cut it have more
-    tiles than others, or none fits.
+    tiles than others, where they keep many SMs at work, or none fits.
     """
     if not asked.online or machine.fit != "refuse":
         return None
     aims = tuple(targets_of(asked, machine))
     cuts = [cut for (cut,) in all_cuttings(asked, aims, started(machine, False, True))]
-    if len({cut.tiles for cut in cuts}) > 1 or not fits(asked, machine, aims):
+    tiles = {cut.tiles for cut in cuts}
+    if len(tiles) > 1 or min(tiles) >= MANY * machine.sm_count or not fits(asked, machine, aims):
         return None
     most_hz = max(machine.clock_hz, machine.boost_clock_hz)
     least_bytes = min(cut.tile_bytes for cut in cuts)

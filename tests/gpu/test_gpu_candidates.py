@@ -30,7 +30,7 @@ KERNELS = (
     ("gqa_decode", {"batch": 1, "context": 333}),
     ("gqa_decode", {"batch": 3, "context": 5000}),
     ("gqa_decode", {"batch": 8, "context": 3000}),
-    ("gqa_decode", {"batch": 8, "context": 20000}),
+    ("gqa_decode", {"batch": 7, "context": 20000}),
     ("gqa_decode", {"batch": 40, "context": 20000}),
     ("attention", {"context": 700}),
     ("softmax", {"rows": 500, "columns": 5000}),
