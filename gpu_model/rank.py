@@ -26,6 +26,9 @@ MOST_WAVES = 4
 # Parts of a split K that are tried, as libraries do.
 SPLITS = (2, 3, 4, 6, 8, 12, 16, 24, 32)
 
+# Rows, columns and inner of a tile.
+_Extents = tuple[int, int, int]
+
 
 @made_directly
 @dataclass(frozen=True)
@@ -72,8 +75,12 @@ def best_aims(asked: Asked, aims: Iterable[Targets], machine: Machine, gap_cycle
     hbm_bytes = sum(asked.once.values()) + sum(bytes_of(shape.results, shape.out_dtype) for shape in shapes)
     on_hbm, splits = _hbm_cycles(hbm_bytes, machine), _splits(asked)
     found: dict[tuple[_Tile, ...], tuple[int, Targets]] = {}
+    first_of: dict[tuple[_Extents, ...], Targets] = {}
     for targets in aims:
-        whole = [_tile(shape, targets, machine) for shape in shapes]
+        # Few rows make most aims the same tile: it is looked at once.
+        first_of.setdefault(tuple([_extents(shape, targets, machine) for shape in shapes]), targets)
+    for extents, targets in first_of.items():
+        whole = [_tile(shape, of, machine) for shape, of in zip(shapes, extents, strict=True)]
         # Parts of tiles that keep all SMs at work for long have nothing to gain.
         most = MOST_WAVES * machine.sm_count // sum([tile.tiles for tile in whole])
         for parts in splits:
@@ -112,18 +119,23 @@ def _shape(space: Space, product: Product) -> _Shape:
     return _Shape(batch, rows, columns, inner, product.dtype, widest)
 
 
-def _tile(shape: _Shape, targets: Targets, machine: Machine) -> _Tile:
+def _extents(shape: _Shape, targets: Targets, machine: Machine) -> _Extents:
     rows, columns = min(targets.rows or shape.rows, shape.rows), min(targets.columns or shape.columns, shape.columns)
-    inner = min(targets.inner or max(1, elements_in(machine.tile_k_bytes, shape.dtype)), shape.inner)
+    inner = targets.inner or max(1, elements_in(machine.tile_k_bytes, shape.dtype))
+    return rows, columns, min(inner, shape.inner)
+
+
+def _tile(shape: _Shape, extents: _Extents, machine: Machine) -> _Tile:
+    rows, columns, inner = extents
     num_bytes = bytes_of((rows + columns) * inner, shape.dtype)
     out_bytes = bytes_of(rows * columns, shape.out_dtype)
     tiles = shape.batch * -(-shape.rows // rows) * -(-shape.columns // columns)
-    step = _step_cycles(shape, (rows, columns, inner), num_bytes, machine)
+    step = _step_cycles(shape, extents, num_bytes, machine)
     finish = -(-rows * columns // machine.vector_ops_per_cycle) - -out_bytes // machine.store_bytes_per_cycle
     return _Tile(tiles, -(-shape.inner // inner), step, finish, num_bytes)
 
 
-def _step_cycles(shape: _Shape, tile: tuple[int, int, int], num_bytes: int, machine: Machine) -> int:
+def _step_cycles(shape: _Shape, tile: _Extents, num_bytes: int, machine: Machine) -> int:
     """The slowest of the tensor core with what comes around it, the SM's port, and a slot's way around the ring."""
     product = mma(machine, *tile, shape.dtype)
     around = machine.barrier_cycles + machine.mma_issue_cycles + machine.mma_wait_cycles
