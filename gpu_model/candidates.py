@@ -51,7 +51,7 @@ def candidates(asked: Asked, targets: Iterable[Targets], machine: Machine, clock
     """
     names = able_schedules(asked, machine)
     tried = [_Tiled(asked, cuts, machine) for cuts in all_cuttings(asked, tuple(targets), machine)]
-    if asked.is_named or not all(has_bound(schedule_named(name)) for name in names):
+    if asked.is_named or asked.fixed != Options() or not all(has_bound(schedule_named(name)) for name in names):
         return [chosen for tiled in tried for chosen in _scheduled(asked, names, tiled, machine, clock_hz)]
     found = _found(asked, names, tried, machine, clock_hz)
     return [chosen for number in range(len(tried)) for chosen in found.get(number, ())]
@@ -143,7 +143,10 @@ def _bounds(
     # What only moves has no matrix work, whose clock would have to be known.
     load = (0, 1) if moving else tiled.matrix
     ranks = {cycles: (least_in_clock(machine, *load, cycles, clock_hz), -slots) for cycles in set(found)}
-    return {name: ranks[cycles] for name, cycles in zip(names, found, strict=True)}
+    bounds = {name: ranks[cycles] for name, cycles in zip(names, found, strict=True)}
+    if asked.is_product:  # clusters load less
+        bounds |= {name: NO_BOUND for name in names if _cluster_sizes(asked, work, name, machine)[0] > 1}
+    return bounds
 
 
 def _scheduled(

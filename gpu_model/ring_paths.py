@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from gpu_model.machine import Machine
 from gpu_model.work import Wave, Work
 
 # Slot counts of a ring that are tried: round ones.
@@ -98,6 +99,17 @@ class Ring:
 
     def in_turn_cycles(self, consumers: int) -> int:
         """Consumers take tiles in turn: main loops follow each other, ends are beside the others' main loops."""
+        ordered, taken, stored = self._in_turn(consumers)
+        empty = self._empty_cycles(self.main_cycles(self.work.waves[0]))
+        return self.fill_cycles + max(ordered, max(taken, stored) + empty)
+
+    def least_in_turn_cycles(self, consumers: int) -> int:
+        """`in_turn_cycles` without what gets less where main loops take longer, by more than these do."""
+        ordered, taken, stored = self._in_turn(consumers)
+        return self.fill_cycles + max(ordered, taken, stored)
+
+    def _in_turn(self, consumers: int) -> tuple[int, int, int]:
+        """From the first full slot: main loops in order, what one consumer has of them, and all stores."""
         loops = own = stores = 0
         for wave, end in zip(self.work.waves, self.ends, strict=True):
             loops += wave.tiles * self.work.steps * self.step
@@ -108,9 +120,15 @@ class Ring:
         # The consumer of the last tile began as many main loops after the first one as there are consumers before it.
         before = (self.work.tiles - 1) % consumers
         taken = (own + (consumers - 1 - before) * (main + end)) // consumers + before * main
-        first = self.main_cycles(self.work.waves[0])
         stepped = (self.work.steps - 1) * self.step + self.hold
         ordered = loops + self.hold - self.step + end + self._empty_cycles(stepped)
         last = max(use.cycles for use in (*self.work.finish, self.work.waves[-1].store))
-        stored = first + stores - last + end
-        return self.fill_cycles + max(ordered, max(taken, stored) + self._empty_cycles(first))
+        return ordered, taken, self.main_cycles(self.work.waves[0]) + stores - last + end
+
+
+def roomy(work: Work, machine: Machine, step: int, hold: int, ends: Sequence[int]) -> Ring:
+    """The ring with a slot for every step, and loads that take no issue but seeing that a slot is free.
+
+    None of its paths gets shorter where there are fewer slots, or where any of these numbers is more.
+    """
+    return Ring(work, work.tiles * work.steps, machine.barrier_cycles, step, hold, ends)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from gpu_model.fit import specialized
 from gpu_model.machine import Machine
-from gpu_model.ring_paths import Ring, deepest_ring
+from gpu_model.ring_paths import Ring, deepest_ring, roomy
 from gpu_model.roles import (
     RING,
     all_loads,
@@ -56,6 +56,18 @@ def predict(work: Work, choice: Choice, machine: Machine) -> int:
     step = max(alone, *on_units.values())
     ring = Ring(work, choice.slots, loading_cycles(work, choice, machine), step, hold, ends)
     longest = max(ring.one_by_one_cycles(), ring.streamed_cycles(), ring.lapped_cycles())
+    return machine.kernel_ramp_cycles + longest + machine.kernel_drain_cycles
+
+
+def at_least(work: Work, machine: Machine) -> int:
+    """`predict` with a slot for every step, whatever part of a tile the consumers have.
+
+    Together they use each unit as long as one alone would; the one with most rows has as much as others on average.
+    """
+    alone = machine.barrier_cycles + sum([use.cycles for use in work.step]) // WARPGROUPS[-1]
+    ends = [2 * machine.barrier_cycles + wave.store.cycles for wave in work.waves]
+    ring = roomy(work, machine, max(alone, *_by_unit(work.step).values()), alone, ends)
+    longest = max(ring.one_by_one_cycles(), ring.streamed_cycles())
     return machine.kernel_ramp_cycles + longest + machine.kernel_drain_cycles
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from gpu_model.fit import specialized
 from gpu_model.machine import Machine
-from gpu_model.ring_paths import Ring, deepest_ring
+from gpu_model.ring_paths import Ring, deepest_ring, roomy
 from gpu_model.roles import (
     RING,
     all_loads,
@@ -51,6 +51,15 @@ def predict(work: Work, choice: Choice, machine: Machine) -> int:
     ring = Ring(work, choice.slots, issue, step, step, ends)
     longest = max(ring.in_turn_cycles(CONSUMERS), ring.streamed_cycles(), ring.lapped_cycles())
     turns = machine.barrier_cycles * work.tiles
+    return machine.kernel_ramp_cycles + turns + longest + machine.kernel_drain_cycles
+
+
+def at_least(work: Work, machine: Machine) -> int:
+    """`predict` with a slot for every step."""
+    step = computing_cycles(work.step, machine)
+    ring = roomy(work, machine, step, step, [work.end_cycles(wave) for wave in work.waves])
+    turns = machine.barrier_cycles * work.tiles
+    longest = max(ring.least_in_turn_cycles(CONSUMERS), ring.streamed_cycles())
     return machine.kernel_ramp_cycles + turns + longest + machine.kernel_drain_cycles
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpu_model.fit import specialized
 from gpu_model.machine import Machine
-from gpu_model.ring_paths import Ring, deepest_ring
+from gpu_model.ring_paths import Ring, deepest_ring, roomy
 from gpu_model.roles import (
     RING,
     all_loads,
@@ -42,6 +42,14 @@ def predict(work: Work, choice: Choice, machine: Machine) -> int:
     issue, step = loading_cycles(work, choice, machine), computing_cycles(work.step, machine)
     ring = Ring(work, choice.slots, issue, step, step, [work.end_cycles(wave) for wave in work.waves])
     longest = max(ring.one_by_one_cycles(), ring.streamed_cycles(), ring.lapped_cycles())
+    return machine.kernel_ramp_cycles + longest + machine.kernel_drain_cycles
+
+
+def at_least(work: Work, machine: Machine) -> int:
+    """`predict` with a slot for every step."""
+    step = computing_cycles(work.step, machine)
+    ring = roomy(work, machine, step, step, [work.end_cycles(wave) for wave in work.waves])
+    longest = max(ring.one_by_one_cycles(), ring.streamed_cycles())
     return machine.kernel_ramp_cycles + longest + machine.kernel_drain_cycles
 
 

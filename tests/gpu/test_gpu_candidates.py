@@ -25,7 +25,7 @@ from tests.memos import forget
 
 MACHINES = ("v100", "a100_sxm", "h100_sxm", "b200")
 BOUND = [name for name in schedule_names()[1:] if has_bound(schedule_named(name))]
-# Few tiles and many, steps that a context has whole or not, splits, and a mask that leaves tiles different steps.
+# Few tiles and many, clusters or none, steps that a context has whole or not, splits, and a mask that leaves tiles different steps.
 KERNELS = (
     ("gqa_decode", {"batch": 1, "context": 333}),
     ("gqa_decode", {"batch": 3, "context": 5000}),
@@ -33,6 +33,9 @@ KERNELS = (
     ("gqa_decode", {"batch": 7, "context": 20000}),
     ("gqa_decode", {"batch": 40, "context": 20000}),
     ("attention", {"context": 700}),
+    ("gemm", {"m": 16, "n": 4096, "k": 8192}),
+    ("gemm", {"m": 1000, "n": 3000, "k": 512}),
+    ("gemm_bias_act", {}),
     ("softmax", {"rows": 500, "columns": 5000}),
     ("softmax", {"rows": 3, "columns": 100_000}),
     ("add_rms_norm", {"rows": 77}),
