@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from random import Random
@@ -25,7 +25,8 @@ from tests.memos import forget
 
 MACHINES = ("v100", "a100_sxm", "h100_sxm", "b200")
 BOUND = [name for name in schedule_names()[1:] if has_bound(schedule_named(name))]
-# Few tiles and many, clusters or none, steps that a context has whole or not, splits, and a mask that leaves tiles different steps.
+# Few tiles and many, clusters or none, steps that a context has whole or not, splits, and a mask that leaves tiles
+# different steps.
 KERNELS = (
     ("gqa_decode", {"batch": 1, "context": 333}),
     ("gqa_decode", {"batch": 3, "context": 5000}),
@@ -35,6 +36,7 @@ KERNELS = (
     ("attention", {"context": 700}),
     ("gemm", {"m": 16, "n": 4096, "k": 8192}),
     ("gemm", {"m": 1000, "n": 3000, "k": 512}),
+    ("gemm", {"m": 512, "n": 1024, "k": 8192}),
     ("gemm_bias_act", {}),
     ("softmax", {"rows": 500, "columns": 5000}),
     ("softmax", {"rows": 3, "columns": 100_000}),
@@ -84,23 +86,29 @@ def test_no_prediction_is_below_its_bound_and_slots_only_help(name: str) -> None
 
 
 @pytest.mark.parametrize("machine", MACHINES)
-def test_tiles_that_only_move_take_no_longer(machine: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    closer = list[tuple[Rank, Rank]]()
-    bounds = candidates._bounds
+def test_no_candidate_ranks_before_its_bounds(machine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    bounds: list[tuple[Rank, Rank, Rank]] = []
+    search = candidates._found
 
-    def told(asked: Asked, tiled: Any, names: tuple[str, ...], *of: Any, moving: bool = False) -> Mapping[str, Rank]:
-        only, all_of_it = (bounds(asked, tiled, names, *of, moving=way) for way in (True, False))
-        closer.extend((only[name], all_of_it[name]) for name in names)
-        return only if moving else all_of_it
+    def told(asked: Asked, names: tuple[str, ...], tried: Sequence[Any], of: Machine, clock_hz: int) -> Any:
+        for tiled in tried:
+            moving, close = (
+                candidates._bounds(asked, tiled, names, of, clock_hz, moving=moving) for moving in (True, False)
+            )
+            for one in candidates._scheduled(asked, names, tiled, of, clock_hz):
+                if one.misfit is None:
+                    name, rank = one.schedule, (one.predicted_cycles, -one.choice.slots)
+                    bounds.append((moving[name], close[name], rank))
+        return search(asked, names, tried, of, clock_hz)
 
-    monkeypatch.setattr(candidates, "_bounds", told)
+    monkeypatch.setattr(candidates, "_found", told)
     forget()
     for name, extents in KERNELS:
         with suppress(UserError):
             lower(workload(name, overrides=extents), load_machine(machine))
     forget()
-    assert all(only <= all_of_it for only, all_of_it in closer)
-    assert any(0 < only[0] < all_of_it[0] for only, all_of_it in closer)
+    assert all(moving <= rank and close <= rank for moving, close, rank in bounds)
+    assert any(0 < moving[0] < close[0] for moving, close, _ in bounds)
 
 
 @pytest.mark.parametrize("machine", MACHINES)
