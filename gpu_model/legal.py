@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from gpu_model.asked import Ask
 from gpu_model.connected import connected
@@ -39,8 +40,9 @@ class Group:
         return tuple(node.name for node in self.nodes)
 
 
+@lru_cache(maxsize=512)
 def group_spaces(graph: Graph, group: Group) -> tuple[Space, ...]:
-    """The spaces of a group."""
+    """The spaces of a group. Memo: of each kernel it is asked what it moves, and then how it is laid out."""
     return spaces_of(graph, group.nodes, group.inside, group.online)
 
 
