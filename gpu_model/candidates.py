@@ -15,20 +15,18 @@ from gpu_model.cluster import has_common_operand, moved_in_cluster
 from gpu_model.cuts import Cut, Priced
 from gpu_model.fit import misfit, most_slots
 from gpu_model.kernel_machine import in_clock, least_in_clock, loaded_clock_hz
-from gpu_model.kernel_work import work_alone, work_moving, work_under
+from gpu_model.kernel_work import Way, way_of, work_alone, work_moving, work_under
 from gpu_model.loader import is_multicast
 from gpu_model.machine import Machine
 from gpu_model.occupancy.resident import predicted, with_ctas
 from gpu_model.options import Options
 from gpu_model.schedule import (
     Schedule,
-    by_tasks,
     cluster_sizes,
     dma_warp_counts,
     fixed_of,
     has_bound,
     schedule_named,
-    splits_shared,
 )
 from gpu_model.tile import Targets, all_cuttings, priced
 from gpu_model.traffic import Moved, moved
@@ -155,15 +153,15 @@ def _scheduled(
     """Every schedule of these tiles with the numbers of slots that may be chosen, predicted in cycles of `clock_hz`."""
     cuts, total, alone = tiled.priced, tiled.total, tiled.alone
     sharing = max([priced.cut.cluster for priced in cuts])
-    works: dict[tuple[object, ...], Work] = {}
+    works: dict[Way, Work] = {}
     for name in names:
         schedule = schedule_named(name)
         sizes = _cluster_sizes(asked, alone, name, machine)
         cluster = fixed_of(name, "cluster", asked.fixed.cluster, sizes)
-        alike = (cluster, splits_shared(schedule), by_tasks(schedule))
-        if alike not in works:
-            works[alike] = work_under(asked, cuts, total, alone, name, cluster, machine)
-        work = works[alike]
+        way = way_of(schedule, cluster)
+        if way not in works:
+            works[way] = work_under(asked, cuts, total, alone, way, machine)
+        work = works[way]
         moves = total if cluster == 1 else moved_in_cluster(total, alone, cluster)
         choices = _choices(asked, work, name, schedule, max(cluster, sharing), machine)
         for choice, why, cycles in _predicted(asked, work, schedule, tuple(choices), machine, tiled.matrix[0]):

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from gpu_model.asked import Asked, Chosen
 from gpu_model.candidates import any_fits, candidates, matrix_load
 from gpu_model.kernel_machine import in_clock, loaded, started
-from gpu_model.kernel_work import work_alone, work_under
+from gpu_model.kernel_work import way_of, work_alone, work_under
 from gpu_model.machine import Machine
 from gpu_model.occupancy.resident import predicted
 from gpu_model.options import Options
@@ -93,7 +93,7 @@ def _settled(asked: Asked, chosen: Chosen, clock_hz: int) -> Chosen:
         if machine.clock_hz == chosen.machine.clock_hz:
             break
         alone = work_alone(asked, chosen.cuts, total, machine)
-        work = work_under(asked, chosen.cuts, total, alone, chosen.schedule, choice.cluster, machine)
+        work = work_under(asked, chosen.cuts, total, alone, way_of(schedule, choice.cluster), machine)
         cycles = predicted(schedule, work, choice, machine)
         own = in_clock(cycles, machine.clock_hz, clock_hz)
         chosen = changed(chosen, work=work, machine=machine, predicted_cycles=own)

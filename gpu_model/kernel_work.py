@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from gpu_model.asked import Asked
 from gpu_model.assign import latency_cycles, transfers_of, waves, work_of
@@ -10,7 +10,7 @@ from gpu_model.attention.work import in_grid_order, work_of_online
 from gpu_model.cluster import in_cluster, reached
 from gpu_model.cuts import Cut, Priced, row_bytes
 from gpu_model.machine import Machine
-from gpu_model.schedule import by_tasks, longest_first, schedule_named, splits_shared
+from gpu_model.schedule import Schedule, by_tasks, longest_first, splits_shared
 from gpu_model.smem_layout import layout_named, padding_bytes
 from gpu_model.traffic import Moved
 from gpu_model.warps.tasks import with_tasks
@@ -49,16 +49,34 @@ def work_moving(asked: Asked, cuts: tuple[Cut, ...], total: Moved, machine: Mach
     )
 
 
-def work_under(
-    asked: Asked, cuts: tuple[Priced, ...], total: Moved, alone: Work, name: str, cluster: int, machine: Machine
-) -> Work:
-    """Of a CTA under the schedule `name`, in a cluster of so many. alone: see work_alone."""
-    schedule = schedule_named(name)
-    work = alone if cluster == 1 else _clustered(asked, cuts, total, machine, cluster, splits_shared(schedule))
-    if asked.online and not longest_first(schedule):
+@dataclass(frozen=True)
+class Way:
+    """What the work of a CTA depends on of how it is scheduled: schedules with equal ways have equal work.
+
+    splits: whether a cluster's CTAs load parts of what they share. tasks: whether tiles are tasks of a queue.
+    longest_first: whether the longest tiles begin. in_tmem: whether sums are in tensor memory, not in registers.
+    """
+
+    cluster: int
+    splits: bool
+    tasks: bool
+    longest_first: bool
+    in_tmem: bool
+
+
+def way_of(schedule: Schedule, cluster: int) -> Way:
+    """The way of a schedule in a cluster of so many."""
+    in_tmem = "tmem" in schedule.NEEDS
+    return Way(cluster, splits_shared(schedule), by_tasks(schedule), longest_first(schedule), in_tmem)
+
+
+def work_under(asked: Asked, cuts: tuple[Priced, ...], total: Moved, alone: Work, way: Way, machine: Machine) -> Work:
+    """Of a CTA that is scheduled so. alone: see work_alone."""
+    work = alone if way.cluster == 1 else _clustered(asked, cuts, total, machine, way.cluster, way.splits)
+    if asked.online and not way.longest_first:
         work = in_grid_order(work, cuts[0].cut, machine)
-    work = _in_registers(work, machine) if asked.is_product and "tmem" not in schedule.NEEDS else work
-    return with_tasks(work, cuts, machine) if by_tasks(schedule) else work
+    work = _in_registers(work, machine) if asked.is_product and not way.in_tmem else work
+    return with_tasks(work, cuts, machine) if way.tasks else work
 
 
 def _in_registers(work: Work, machine: Machine) -> Work:

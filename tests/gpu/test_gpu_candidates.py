@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from random import Random
@@ -109,6 +109,25 @@ def test_no_candidate_ranks_before_its_bounds(machine: str, monkeypatch: pytest.
     forget()
     assert all(moving <= rank and close <= rank for moving, close, rank in bounds)
     assert any(0 < moving[0] < close[0] for moving, close, _ in bounds)
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_what_a_schedule_takes_does_not_depend_on_those_tried_with_it(
+    machine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def plans() -> list[object]:
+        forget()
+        found = (lower(workload(name, overrides=extents), load_machine(machine)) for name, extents in kernels)
+        return [(call.schedule, call.tiling, call.program) for plan in found for call in plan.calls]
+
+    def apart(asked: Asked, names: tuple[str, ...], *about: Any) -> Iterator[Chosen]:
+        return (one for name in names for one in together(asked, (name,), *about))
+
+    kernels = (("gemm", {"m": 16, "n": 4096, "k": 8192}), ("gemm", {"m": 1000}), ("gqa_decode", {"context": 5000}))
+    together, expected = candidates._scheduled, plans()
+    monkeypatch.setattr(candidates, "_scheduled", apart)
+    assert plans() == expected
+    forget()
 
 
 @pytest.mark.parametrize("machine", MACHINES)
