@@ -8,7 +8,8 @@ from functools import lru_cache
 from itertools import product as every
 
 from gpu_model.asked import Asked
-from gpu_model.attention.work import price_online, with_kept
+from gpu_model.attention.kept import with_kept
+from gpu_model.attention.work import price_online
 from gpu_model.cuts import Cut, Priced, price_cut
 from gpu_model.machine import Machine
 from gpu_model.smallest import row_clusters

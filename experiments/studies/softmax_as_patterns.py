@@ -13,11 +13,14 @@ if TYPE_CHECKING:
     from patterns.report import Report
 
 
+def apart_and_fused(comparison: Comparison) -> tuple[Report, ...]:
+    """The runs that are told of, apart and fused, first on the GPU."""
+    return tuple(report_of(comparison.reports, mode) for mode in ("pattern", "library", "unfused", "fused"))
+
+
 def finding(comparison: Comparison) -> str:
     """Calls and bytes, apart and fused, on both machines."""
-    pattern, library, unfused, fused = (
-        report_of(comparison.reports, mode) for mode in ("pattern", "library", "unfused", "fused")
-    )
+    pattern, library, unfused, fused = apart_and_fused(comparison)
     return (
         f"A softmax of three patterns is {pattern.calls} kernels on the GPU, {library.calls} when they are fused, which"
         f" moves {off_chip_bytes(pattern) / off_chip_bytes(library):.2f} times fewer bytes and is"
@@ -29,9 +32,7 @@ def finding(comparison: Comparison) -> str:
 
 def details(comparison: Comparison) -> str:
     """Energy, and what both take fused beside their bounds."""
-    pattern, library, unfused, fused = (
-        report_of(comparison.reports, mode) for mode in ("pattern", "library", "unfused", "fused")
-    )
+    pattern, library, unfused, fused = apart_and_fused(comparison)
     return (
         f"{energy(pattern, library, unfused, fused)}Fused, the GPU takes {1e6 * library.time_s:.1f} us and the RDU"
         f" {1e6 * fused.time_s:.1f} us; their HBM alone needs"

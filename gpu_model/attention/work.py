@@ -8,7 +8,6 @@ what it has summed up (FlashAttention-2, arXiv 2307.08691, section 3.1).
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -28,7 +27,7 @@ from patterns.count import node_demand, node_dims, storage_of
 from patterns.dtypes import bytes_of
 from patterns.graph import Node
 from patterns.kind import has
-from patterns.needed import Mask, function_of, masks
+from patterns.needed import function_of
 from patterns.once import computed_once
 from patterns.pipeline.hashed import changed
 from patterns.plan import Tile
@@ -168,11 +167,6 @@ def price_online(cut: Cut, machine: Machine) -> Priced:
     return Priced(cut, (tile := _of_tile(cut, machine)).step, tile.finish)
 
 
-def with_kept(cut: Cut) -> Cut:
-    """The cut with what a mask leaves of its tiles' steps."""
-    return changed(cut, kept=kept) if (kept := kept_steps(cut)) else cut
-
-
 @dataclass(frozen=True)
 class _Tile:
     """What a tile asks in each step and at its end, and what it holds meanwhile."""
@@ -202,35 +196,6 @@ def _of_alike(cut: Cut, machine: Machine) -> _Tile:
     online = Online(cut, machine)
     registers = -(-bytes_of(online.scores, online.last.dtype) // REGISTER_BYTES)
     return _Tile(online.step(), online.finish(), online.scores, online.results, online.row_blocks, registers)
-
-
-def kept_steps(cut: Cut) -> tuple[tuple[int, int], ...]:
-    """(tiles, steps) for tiles that differ in their steps: of each, those of which a mask keeps anything; () if none.
-
-    Parts of a tile share out its steps.
-    """
-    space = cut.space
-    for mask in _masks(space):
-        steps = [step for step in cut.steps if step.dim == mask.column]
-        if len(cut.steps) == 1 and steps and (mask.rows > 1 or mask.window):
-            extent = next((loop.extent for loop in cut.loops if loop.dim == mask.row), mask.rows)
-            starts = range(0, mask.rows, extent)
-            needed = [_steps_between(mask, start, min(start + extent, mask.rows), steps[0].extent) for start in starts]
-            found = Counter(-(-count // cut.parts) for count in needed)
-            others = cut.tiles // len(starts)
-            return tuple((tiles * others, count) for count, tiles in sorted(found.items(), reverse=True))
-    return ()
-
-
-@lru_cache(maxsize=256)
-def _masks(space: Space) -> tuple[Mask, ...]:
-    """The masks of a space, for all its cuts."""
-    return tuple(masks(space.graph, space.nodes))
-
-
-def _steps_between(mask: Mask, start: int, end: int, extent: int) -> int:
-    """Steps of `extent` columns of which rows from `start` to before `end` need anything."""
-    return max(1, -(-mask.kept(end) // extent) - mask.first(start) // extent)
 
 
 def transposed_bytes(cut: Cut, machine: Machine) -> int:

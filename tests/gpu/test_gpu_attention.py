@@ -11,8 +11,9 @@ import pytest
 from gpu_model import load_machine, lower
 from gpu_model.asked import Ask, Asked
 from gpu_model.attention.busiest import busiest
+from gpu_model.attention.kept import kept_steps
 from gpu_model.attention.scripts import blocks_of, tensor_cycles
-from gpu_model.attention.work import Online, kept_steps, price_online
+from gpu_model.attention.work import Online, price_online
 from gpu_model.combine import choose_parts
 from gpu_model.cuts import Cut
 from gpu_model.options import Options
