@@ -14,7 +14,7 @@ from rdu_model.ahead import Part, time_of
 from rdu_model.buffers import pmus_for
 from rdu_model.loops import Body, Flowing, Inflow, Loops
 from rdu_model.nests import Nest, Path
-from rdu_model.sketch import Prediction, Sketch, Tiles
+from rdu_model.sketch import Prediction, Sketch, Tiles, Within
 from rdu_model.streams import Stream, allowed_of, slots_within
 
 # A part by which floats may be off.
@@ -23,7 +23,7 @@ ROUNDING = 1e-9
 INPUT_SLOTS = 2
 
 
-def predict(of: Sketch, tiles: Tiles, room_bytes: int, enough: float = inf) -> float:
+def predict(of: Sketch, tiles: Tiles, within: Within, enough: float = inf) -> float:
     """Cycles of one execution of a section with these tiles; far more where buffers would not fit.
 
     Infinite where that is sure to be more than `enough`, which saves finding out how much.
@@ -34,16 +34,21 @@ def predict(of: Sketch, tiles: Tiles, room_bytes: int, enough: float = inf) -> f
         here = Prediction(of, loops, tiles, _flowing(of, loops, tiles))
         of.held[key] = here, _held_bytes(here), sum([flow.total_bytes for flow in here.flowing])
     here, held_bytes, streamed = of.held[key]
+    room_bytes = within.room_bytes
     slower = 1 + 10 * max(0, held_bytes - room_bytes) / max(1, room_bytes)
-    if key not in of.times:
+    timed = key, within.repeated
+    if timed not in of.times:
         # No time is less than that of the bytes alone, but for the rounding of floats.
         if streamed * of.memory.pace.cycles / of.memory.pace.amount * slower * (1 - ROUNDING) > enough:
             return inf
-        of.times[key] = _time(here)
-    return of.times[key] * slower
+        if key not in of.parts:
+            of.parts[key] = _parts(here)
+        parts, early = of.parts[key]
+        of.times[timed] = time_of(parts, early, of.memory, within.repeated)
+    return of.times[timed] * slower
 
 
-def _time(here: Prediction) -> float:
+def _parts(here: Prediction) -> tuple[list[Part], int]:
     of, loops = here.of, here.loops
     row = loops.row
     sizes = dict(of.sizes)
@@ -61,7 +66,7 @@ def _time(here: Prediction) -> float:
         Part(needs, body.fill, body.tail, loaded, body.moved, min(before, loaded + body.moved))
         for needs, body, loaded, before in zip(row.needs, bodies, first, ahead, strict=True)
     ]
-    return time_of(parts, early, of.memory, of.repeated)
+    return parts, early
 
 
 def streamed_bytes(of: Sketch, tiles: Tiles) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import inf
 
@@ -22,8 +23,8 @@ from rdu_model.predict import predict
 from rdu_model.price import grid
 from rdu_model.section import Section
 from rdu_model.shortage import Shortage
-from rdu_model.sketch import Sketch, single_steps
-from rdu_model.tiling import MANY_NODES, shapes_of, tile
+from rdu_model.sketch import Sketch, Within, carried_bytes, single_steps
+from rdu_model.tiling import MANY_NODES, planned, tile
 
 # How often tiles are chosen, again with less room to plan with where the buffers turn out too large; of sections with
 # very many nodes, where each time takes long, less often.
@@ -60,11 +61,15 @@ def build(piece: Piece, machine: Machine) -> Section | Shortage:
     best: Section | None = None
     least = inf
     before: tuple[Sketch, dict[int, int]] | None = None
-    shapes = shapes_of(piece.block, list(asked.values()), machine, Run(piece.iterations, piece.spilled, piece.homes))
+    shapes: Sequence[Sketch] = planned(piece.graph, piece.block, piece.nodes, machine, piece.homes)
+    carried = carried_bytes(piece.block, asked, Run(piece.iterations, piece.spilled))
+    room -= carried
+    repeated = piece.iterations > 1 and bool(piece.block.carried)
+    everything = machine.pmus * machine.pmu_bytes - carried
     for _ in range(ATTEMPTS if len(asked) <= MANY_NODES else ATTEMPTS_LARGE):
-        shaped, tiles = tile(shapes, room)
+        shaped, tiles = tile(shapes, Within(room, repeated))
         shapes = [shaped]
-        cycles = predict(shaped, tiles, machine.pmus * machine.pmu_bytes)
+        cycles = predict(shaped, tiles, Within(everything, repeated))
         if cycles >= least:
             break
         if (shaped, tiles) != before:  # the same tiles in less room are the same section

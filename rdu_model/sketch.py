@@ -10,6 +10,7 @@ from math import sqrt
 
 from patterns.count import storage_of
 from patterns.graph import Block
+from rdu_model.ahead import Part
 from rdu_model.ask import Asked
 from rdu_model.collective import exchange
 from rdu_model.homes import Homes, Memory, first_memory, memory_of
@@ -59,7 +60,8 @@ class Sketch:
     costs: TileCosts
     opened: dict[frozenset[int], Loops] = field(default_factory=dict)
     held: dict[tuple[int, ...], tuple[Prediction, int, int]] = field(default_factory=dict)
-    times: dict[tuple[int, ...], float] = field(default_factory=dict)
+    parts: dict[tuple[int, ...], tuple[list[Part], int]] = field(default_factory=dict)
+    times: dict[tuple[tuple[int, ...], bool], float] = field(default_factory=dict)
     bodies: dict[tuple[str, bool, Extents], Body] = field(default_factory=dict)
 
     def loops(self, tiles: Tiles) -> Loops:
@@ -79,11 +81,6 @@ class Sketch:
     def nests(self) -> tuple[Nest, ...]:
         """All nests, those inside after those around them."""
         return tuple(all_nests(self.shape))
-
-    @property
-    def repeated(self) -> bool:
-        """Whether each execution in a call begins with the results of the one before it."""
-        return self.run.executions > 1 and bool(self.block.carried)
 
     def stage_cycles(self, name: str, sizes: Mapping[str, int]) -> int:
         """Cycles of a node on one tile."""
@@ -110,6 +107,16 @@ class Sketch:
 
 
 @dataclass(frozen=True)
+class Within:
+    """What a prediction is to keep to: so many bytes of buffers. repeated: each execution in a call begins with the
+    results of the one before it.
+    """
+
+    room_bytes: int
+    repeated: bool = False
+
+
+@dataclass(frozen=True)
 class Prediction:
     """A sketch with tiles for its loops."""
 
@@ -124,8 +131,6 @@ def sketches(
 ) -> list[Sketch]:
     """A section of a block, nested in these ways, ready for predictions."""
     sizes = next(iter(nodes.values())).graph.sizes
-    handed = handed_on(block, nodes, run)
-    carried = sum(asked.touched(sizes)[1] for asked in nodes.values() if asked.node.writes in handed)
     first = Sketch(
         block=block,
         nodes=nodes,
@@ -133,7 +138,7 @@ def sketches(
         sizes=sizes,
         pcus={},
         run=run,
-        carried_bytes=CARRY_SLOTS * carried,
+        carried_bytes=carried_bytes(block, nodes, run),
         machine=machine,
         memory=first_memory(machine),
         slower=dict(_slower(nodes, machine, run.homes)) if run.homes.ddr else {},
@@ -141,9 +146,16 @@ def sketches(
         costs=TileCosts(nodes, machine),
     )
     return [
-        replace(first, shape=shape, pcus=_shares(nodes, shape, sizes, machine), opened={}, held={}, times={}, bodies={})
+        replace(first, shape=shape, pcus=_shares(nodes, shape, sizes, machine), opened={}, held={}, parts={}, times={}, bodies={})
         for shape in shapes
     ]
+
+
+def carried_bytes(block: Block, nodes: Mapping[str, Asked], run: Run) -> int:
+    """Bytes of the buffers of what one execution in a call hands to the next."""
+    handed = handed_on(block, nodes, run)
+    made = [asked for asked in nodes.values() if asked.node.writes in handed]
+    return CARRY_SLOTS * sum([asked.touched(asked.graph.sizes)[1] for asked in made])
 
 
 def _slower(nodes: Mapping[str, Asked], machine: Machine, homes: Homes) -> Iterator[tuple[str, Fraction]]:

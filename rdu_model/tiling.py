@@ -6,25 +6,28 @@ Tiles are powers of two, chosen loop by loop, the outer ones first: the greatest
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 from patterns.addressed import is_address
-from patterns.graph import Block
+from patterns.graph import Block, Graph, Node
 from patterns.plan import Nest as PlanNest
 from patterns.plan import Tile, Tiling
-from rdu_model.ask import Asked
-from rdu_model.homes import first_memory
+from rdu_model.ask import Asked, ask_all
+from rdu_model.homes import Homes, first_memory
 from rdu_model.loops import Run, all_nests
 from rdu_model.machine import Machine, macs_per_pcu, usable_pcus
 from rdu_model.nests import STYLES, Nest, nest
 from rdu_model.pipe import ITERATION, Item, Pipe, nodes_of
 from rdu_model.predict import predict, streamed_bytes
-from rdu_model.sketch import Sketch, sketches
+from rdu_model.sketch import Sketch, Within, sketches
 
 # How often the tiles of all loops are chosen again, given those of the others.
 ROUNDS = 2
 MOST_TILE_SIZES = 14
 # Of sections of a block of more nodes fewer ways are tried, as each takes long.
 MANY_NODES = 200
+# Sections whose ways are kept, each of some 100 kB: that of a single execution serves the loops of the same block.
+KEPT = 8
 # When they are chosen again, so many greater and smaller ones are tried.
 NEIGHBOURS = 2
 # Smaller tiles must be worth their steps: of all within this part of the least predicted time, and a step more, the
@@ -33,6 +36,14 @@ NEARLY = 0.0005
 # A loop whose every step brings what the one before has let go is left out where that takes at most this much longer,
 # and at least this many times fewer bytes are brought.
 MUCH_LESS, LITTLE_LONGER = 2, 0.01
+
+
+@lru_cache(maxsize=KEPT)
+def planned(
+    graph: Graph, block: Block, nodes: tuple[Node, ...], machine: Machine, homes: Homes
+) -> tuple[Sketch, ...]:
+    """The ways in which the nodes of a section may nest, for one execution; the same for all runs of it."""
+    return tuple(shapes_of(block, list(ask_all(graph, nodes).values()), machine, Run(homes=homes)))
 
 
 def shapes_of(block: Block, nodes: Sequence[Asked], machine: Machine, run: Run) -> list[Sketch]:
@@ -49,10 +60,10 @@ def shapes_of(block: Block, nodes: Sequence[Asked], machine: Machine, run: Run) 
     return sketches(block, by_name, shapes, machine, run)
 
 
-def tile(shapes: Sequence[Sketch], room_bytes: int) -> tuple[Sketch, dict[int, int]]:
+def tile(shapes: Sequence[Sketch], within: Within) -> tuple[Sketch, dict[int, int]]:
     """The fastest of these shapes by prediction, the first of equal ones, with its tiles."""
-    found = [(shape, choose_tiles(shape, room_bytes)) for shape in shapes]
-    return min(found, key=lambda one: predict(one[0], one[1], room_bytes))
+    found = [(shape, choose_tiles(shape, within)) for shape in shapes]
+    return min(found, key=lambda one: predict(one[0], one[1], within))
 
 
 def _weight(asked: Asked, sizes: Mapping[str, int], machine: Machine) -> float:
@@ -70,20 +81,20 @@ def _weight(asked: Asked, sizes: Mapping[str, int], machine: Machine) -> float:
     )
 
 
-def choose_tiles(of: Sketch, room_bytes: int) -> dict[int, int]:
+def choose_tiles(of: Sketch, within: Within) -> dict[int, int]:
     """The extent of each nest's tiles: the whole dim where a loop gains nothing.
 
-    room_bytes: what buffers may take by prediction. Where rows are looked up, every step of an outer loop may find the
+    Where rows are looked up, every step of an outer loop may find the
     same again: inner loops are cut first as well, so that outer ones need not be for want of room.
     """
     nests = all_nests(of.shape)
-    tiles = _chosen(of, nests, room_bytes)
+    tiles = _chosen(of, nests, within)
     if not any(asked.lookup for asked in of.nodes.values()):
         return tiles
-    return min((tiles, _chosen(of, nests[::-1], room_bytes)), key=lambda found: predict(of, found, room_bytes))
+    return min((tiles, _chosen(of, nests[::-1], within)), key=lambda found: predict(of, found, within))
 
 
-def _chosen(of: Sketch, nests: Sequence[Nest], room_bytes: int) -> dict[int, int]:
+def _chosen(of: Sketch, nests: Sequence[Nest], within: Within) -> dict[int, int]:
     """Tiles chosen loop by loop, in this order."""
     tiles = {loop.key: of.sizes[loop.dim] for loop in nests}
     for again in range(ROUNDS):
@@ -93,11 +104,11 @@ def _chosen(of: Sketch, nests: Sequence[Nest], room_bytes: int) -> dict[int, int
                 near = extents.index(tiles[loop.key])
                 extents = extents[max(0, near - NEIGHBOURS) : near + NEIGHBOURS + 1]
             # None that takes longer than is enough now can be chosen.
-            enough = _enough(of, predict(of, tiles, room_bytes))
-            times = {extent: predict(of, {**tiles, loop.key: extent}, room_bytes, enough) for extent in extents}
+            enough = _enough(of, predict(of, tiles, within))
+            times = {extent: predict(of, {**tiles, loop.key: extent}, within, enough) for extent in extents}
             enough = _enough(of, min(times.values()))
             tiles[loop.key] = next(extent for extent, time in times.items() if time <= enough)
-    return _read_once(of, tiles, room_bytes)
+    return _read_once(of, tiles, within)
 
 
 def _enough(of: Sketch, cycles: float) -> float:
@@ -105,18 +116,18 @@ def _enough(of: Sketch, cycles: float) -> float:
     return cycles * (1 + NEARLY) + of.machine.step_cycles
 
 
-def _read_once(of: Sketch, tiles: dict[int, int], room_bytes: int) -> dict[int, int]:
+def _read_once(of: Sketch, tiles: dict[int, int], within: Within) -> dict[int, int]:
     """Without inner loops that only bring the same bytes again and again, where whole tiles are nearly as fast.
 
     That is where steps over windows are short, so that many of them would each bring all weights.
     """
     if not any(asked.follows for asked in of.nodes.values()):
         return tiles
-    enough = predict(of, tiles, room_bytes) * (1 + LITTLE_LONGER)
+    enough = predict(of, tiles, within) * (1 + LITTLE_LONGER)
     for loop in reversed(all_nests(of.shape)):
         whole = {**tiles, loop.key: of.sizes[loop.dim]}
         less = whole != tiles and streamed_bytes(of, tiles) >= MUCH_LESS * streamed_bytes(of, whole)
-        if less and predict(of, whole, room_bytes) <= enough:
+        if less and predict(of, whole, within) <= enough:
             tiles = whole
     return tiles
 

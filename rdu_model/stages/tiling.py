@@ -14,7 +14,7 @@ from rdu_model.nests import DEEPEST, WORTH, Nest, Shape
 from rdu_model.pipe import ITERATION, Item, Pipe, Reorder, Stage, nodes_of, pipes_in, steps
 from rdu_model.predict import predict
 from rdu_model.section import Section
-from rdu_model.sketch import Sketch
+from rdu_model.sketch import Sketch, Within
 from rdu_model.tiling import NEARLY, shapes_of
 from rdu_model.vocabulary import INDENT, steps_text
 
@@ -116,7 +116,7 @@ def _alternatives(of: Sketch, loops: tuple[Loop, ...], section: Section) -> Rows
 
 
 def _predicted(of: Sketch, tiles: Mapping[int, int], section: Section) -> int:
-    return round(predict(of, tiles, section.machine.pmus * section.machine.pmu_bytes))
+    return round(predict(of, tiles, Within(section.machine.pmus * section.machine.pmu_bytes)))
 
 
 def _whole(section: Section, loops: tuple[Loop, ...]) -> Iterator[str]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from random import Random
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from patterns.count import node_demand, tensor_bytes
@@ -58,6 +58,7 @@ def repeats(metapipe: Metapipe, path: tuple[Pipe, ...], dims: tuple[str, ...]) -
 
 @settings(max_examples=25)
 @given(SEEDS)
+@example(5374166)  # a contraction of rows that are looked up
 def test_every_byte_is_moved_once_for_each_step_that_needs_it_again(seed: int) -> None:
     metapipe, _ = random_metapipe(Random(seed))
     graph, flow = metapipe.graph, take_apart(metapipe)
@@ -78,7 +79,10 @@ def test_every_byte_is_moved_once_for_each_step_that_needs_it_again(seed: int) -
     counters = dict(simulate_metapipe(metapipe, ROOMY, spans=False).counters)
     looked_up = any(isinstance(found.leaf, Load) and found.leaf.after for found in placed(metapipe.body))
     assert counters["hbm_bytes"] >= moved["hbm_bytes"] if looked_up else counters["hbm_bytes"] == moved["hbm_bytes"]
-    assert counters.get("matrix_flops", 0) == moved["matrix_flops"]
+    # Rows that are looked up are multiplied as often as the one that is found most often: others may be padded.
+    padded = any(asked.lookup and not asked.is_address for asked in flow.asked.values())
+    flops = counters.get("matrix_flops", 0)
+    assert flops >= moved["matrix_flops"] if padded else flops == moved["matrix_flops"]
 
 
 @settings(max_examples=10)
