@@ -6,10 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 
-from patterns.graph import Block, Node
+from patterns.graph import Node
 from rdu_model.ask import Asked
-from rdu_model.connect import changes, is_stored, written_states
-from rdu_model.homes import Homes
+from rdu_model.connect import is_stored
 from rdu_model.nests import Nest, Path, Shape, paths_of
 from rdu_model.streams import Stream
 
@@ -18,30 +17,17 @@ Thing = TypeVar("Thing")
 Tiled = tuple[tuple[int, ...], tuple[int, ...]]
 
 
-@dataclass(frozen=True)
-class Run:
-    """How a section is run: so many executions of its block in one call.
-
-    spilled: what these hand on through off-chip memory, by its name inside. homes: where tensors lie.
-    """
-
-    executions: int = 1
-    spilled: frozenset[str] = frozenset()
-    homes: Homes = field(default_factory=Homes)
-
-
 @dataclass(frozen=True, eq=False)
 class Inflow:
     """A stream from off-chip memory: read `number` of the node `reader`, a tile in each step of the loops `around`.
 
-    ahead: of weights or states, which may run ahead of their readers. stays: one tile serves all executions in a call.
+    ahead: of weights or states, which may run ahead of their readers.
     """
 
     reader: str
     number: int
     around: Path
     ahead: bool
-    stays: bool
 
     @property
     def key(self) -> int:
@@ -52,8 +38,8 @@ class Inflow:
 class Flowing(NamedTuple):
     """A stream with tiles of some sizes: its slots, and how many bytes it may hold before its readers start.
 
-    moved_bytes: that pass the first memory's streams meanwhile, of a tile that stays for several executions its part.
-    total_bytes: of these in one execution. pmus: of its buffer.
+    moved_bytes: that pass the first memory's streams meanwhile. total_bytes: of these in one execution. pmus: of its
+    buffer.
     """
 
     slot_bytes: int
@@ -127,7 +113,7 @@ class Loops:
 class Reading:
     """A read that comes from off-chip memory, whatever the loops. cutting: dims along which steps need other elements.
 
-    part: whether the node takes a part of the tensor. ahead: of weights or states. same: in all executions.
+    part: whether the node takes a part of the tensor. ahead: of weights or states.
     """
 
     reader: str
@@ -136,40 +122,39 @@ class Reading:
     cutting: frozenset[str]
     part: bool
     ahead: bool
-    same: bool
 
 
 @dataclass(frozen=True)
 class Outside:
-    """What a section has from and to off-chip memory, whatever the loops. leaving: dims of results, by their node."""
+    """What an execution of a section has from and to off-chip memory, whatever the loops.
+
+    leaving: dims of results, by their node.
+    """
 
     readings: tuple[Reading, ...]
     leaving: Mapping[str, tuple[str, ...]]
 
 
-def outside(block: Block, nodes: Mapping[str, Asked], run: Run) -> Outside:
-    """What the nodes of a block read and store there."""
-    handed = handed_on(block, nodes, run)
+def outside(nodes: Mapping[str, Asked]) -> Outside:
+    """What the nodes of a section read and store there."""
     leaving = {
         name: asked.graph.tensor_named[asked.node.writes].dims
         for name, asked in nodes.items()
-        if asked.node.writes not in handed and is_stored(asked.graph, nodes, asked.node.writes)
+        if is_stored(asked.graph, nodes, asked.node.writes)
     }
-    return Outside(tuple(_readings(nodes, run)), leaving)
+    return Outside(tuple(_readings(nodes)), leaving)
 
 
-def _readings(nodes: Mapping[str, Asked], run: Run) -> Iterator[Reading]:
+def _readings(nodes: Mapping[str, Asked]) -> Iterator[Reading]:
     made = {asked.node.writes for asked in nodes.values()}
-    written = written_states(next(iter(nodes.values())).graph, nodes.values())
     for name, asked in nodes.items():
         for number, read in enumerate(asked.node.reads):
             tensor = asked.graph.tensor_named[read]
             if read in made and not tensor.shares:
                 continue
             role = asked.graph.tensor_named[tensor.shares or tensor.name].role
-            same = read not in run.spilled and not changes(asked.graph, written, read)
             part, ahead = asked.takes_part(number), role in ("weight", "state")
-            yield Reading(name, number, read, asked.cutting(number), part, ahead, same)
+            yield Reading(name, number, read, asked.cutting(number), part, ahead)
 
 
 def lay_out(
@@ -202,14 +187,6 @@ def lay_out(
     )
 
 
-def handed_on(block: Block, nodes: Mapping[str, Asked], run: Run) -> frozenset[str]:
-    """Results that one execution hands to the next in PMUs."""
-    carried = dict(block.carried) if run.executions > 1 else {}
-    spilled = {carried[inside] for inside in run.spilled if inside in carried}
-    made = {asked.node.writes for asked in nodes.values() if not asked.over}
-    return frozenset(result for result in carried.values() if result in made and result not in spilled)
-
-
 def _inflows(paths: Mapping[str, Path], readings: Iterable[Reading]) -> Iterator[Inflow]:
     """Each stream once, with its first reader."""
     seen = set()
@@ -220,7 +197,7 @@ def _inflows(paths: Mapping[str, Path], readings: Iterable[Reading]) -> Iterator
         how = (one.tensor, tuple([nest.key for nest in around]), one.part and one.reader)
         if how not in seen:
             seen.add(how)
-            yield Inflow(one.reader, one.number, around, one.ahead, not around and one.same)
+            yield Inflow(one.reader, one.number, around, one.ahead)
 
 
 def _by_loops(paths: Mapping[Thing, Path]) -> dict[tuple[int, ...], tuple[Thing, ...]]:

@@ -103,15 +103,14 @@ def _flowing(of: Sketch, loops: Loops, tiles: Tiles) -> list[Flowing]:
 def _flow(of: Sketch, inflow: Inflow, stream: Stream, total_bytes: int) -> Flowing:
     """total_bytes: of all streams that may run ahead."""
     most_bytes = allowed_of(stream, total_bytes, of.machine.prefetch_bytes, of.machine)
-    executions, slot_bytes = of.run.executions, stream.slot_bytes
+    slot_bytes = stream.slot_bytes
     # A single large tile is there as a whole, but nothing says that it may come early.
     held = slots_within([stream], [most_bytes], of.machine)[0] if inflow.ahead else min(INPUT_SLOTS, stream.tiles)
     allowed = most_bytes if inflow.ahead else held * slot_bytes
     early = min(held * slot_bytes, allowed, stream.total_bytes)
     moved = int(slot_bytes * of.slower.get(of.nodes[inflow.reader].node.reads[inflow.number], 1))
-    slots = min(held, stream.tiles * executions)
+    slots = min(held, stream.tiles)
     pmus = pmus_for(slots * slot_bytes, 0, 0, of.machine)
-    moved //= executions if inflow.stays else 1
     return Flowing(slot_bytes, moved, slots, allowed, early, moved * stream.tiles, pmus)
 
 
@@ -230,7 +229,7 @@ def _slot_interval(here: Prediction, key: int, body: Body) -> int:
 def _held_bytes(here: Prediction) -> int:
     """Bytes of the PMUs of all buffers."""
     of, held, tiles = here.of, here.loops.held, here.tiles
-    pmus = of.carried_bytes // of.machine.pmu_bytes + sum([flow.pmus for flow in here.flowing])
+    pmus = sum([flow.pmus for flow in here.flowing])
     for path, names in here.loops.buffered.items():
         key = path, tuple([tiles[nest] for nest in path])
         if key not in held:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import inf
 
@@ -13,7 +13,6 @@ from rdu_model.buffers import Group, buffers, group
 from rdu_model.connect import connect
 from rdu_model.flow import Flow, take_apart
 from rdu_model.homes import Homes
-from rdu_model.loops import Run
 from rdu_model.machine import Machine, usable_pcus
 from rdu_model.nests import without
 from rdu_model.parallelize import Task, allocate
@@ -23,13 +22,15 @@ from rdu_model.predict import predict
 from rdu_model.price import grid
 from rdu_model.section import Section
 from rdu_model.shortage import Shortage
-from rdu_model.sketch import Sketch, Within, carried_bytes, single_steps
-from rdu_model.tiling import MANY_NODES, planned, tile
+from rdu_model.sketch import Sketch, Within, single_steps
+from rdu_model.tiling import MANY_NODES, shapes_of, tile
 
 # How often tiles are chosen, again with less room to plan with where the buffers turn out too large; of sections with
 # very many nodes, where each time takes long, less often.
 ATTEMPTS = 5
 ATTEMPTS_LARGE = 2
+# Execution n + 1 begins while execution n ends: what one hands to the next has two slots.
+CARRY_SLOTS = 2
 
 
 @dataclass(frozen=True)
@@ -57,18 +58,15 @@ def build(piece: Piece, machine: Machine) -> Section | Shortage:
         return Shortage("PCUs", len(working), usable_pcus(machine), working[0], 1)
     whole = len(asked) == len(piece.block.nodes)
     name = piece.block.name if whole else f"{piece.block.name}.{piece.nodes[0].name}"
-    room = machine.pmus * machine.pmu_bytes
+    everything = room = machine.pmus * machine.pmu_bytes - _carried_bytes(piece, asked)
+    repeated = piece.iterations > 1 and bool(piece.block.carried)
     best: Section | None = None
     least = inf
     before: tuple[Sketch, dict[int, int]] | None = None
-    shapes: Sequence[Sketch] = planned(piece.graph, piece.block, piece.nodes, machine, piece.homes)
-    carried = carried_bytes(piece.block, asked, Run(piece.iterations, piece.spilled))
-    room -= carried
-    repeated = piece.iterations > 1 and bool(piece.block.carried)
-    everything = machine.pmus * machine.pmu_bytes - carried
+    shapes = shapes_of(piece.graph, piece.block, piece.nodes, machine, piece.homes)
     for _ in range(ATTEMPTS if len(asked) <= MANY_NODES else ATTEMPTS_LARGE):
         shaped, tiles = tile(shapes, Within(room, repeated))
-        shapes = [shaped]
+        shapes = (shaped,)
         cycles = predict(shaped, tiles, Within(everything, repeated))
         if cycles >= least:
             break
@@ -90,6 +88,15 @@ def build(piece: Piece, machine: Machine) -> Section | Shortage:
         else:
             return built
     return best or built
+
+
+def _carried_bytes(piece: Piece, asked: Mapping[str, Asked]) -> int:
+    """Bytes of the buffers of what one execution in a call hands to the next on the chip."""
+    if piece.iterations == 1:
+        return 0
+    handed = {result for inside, result in piece.block.carried if inside not in piece.spilled}
+    made = [one for one in asked.values() if one.node.writes in handed and not one.over]
+    return CARRY_SLOTS * sum([one.touched(piece.graph.sizes)[1] for one in made])
 
 
 def spread_out(

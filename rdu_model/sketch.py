@@ -9,7 +9,6 @@ from functools import cached_property
 from math import sqrt
 
 from patterns.count import storage_of
-from patterns.graph import Block
 from rdu_model.ahead import Part
 from rdu_model.ask import Asked
 from rdu_model.collective import exchange
@@ -20,9 +19,7 @@ from rdu_model.loops import (
     Flowing,
     Loops,
     Outside,
-    Run,
     all_nests,
-    handed_on,
     nodes_in,
     outside,
 )
@@ -32,27 +29,21 @@ from rdu_model.price import grid
 from rdu_model.tile_costs import Extents, TileCosts, Touched
 
 Tiles = Mapping[int, int]
-# Execution n + 1 begins while execution n ends: what one hands to the next has two slots.
-CARRY_SLOTS = 2
 
 
 @dataclass(frozen=True)
 class Sketch:
-    """A section whose nodes nest in one way; its tiles are open.
+    """One execution of a section whose nodes nest in one way; its tiles are open.
 
-    carried_bytes: the buffers of what one execution hands to the next in the same call, which makes each of them begin
-    where the one before it ends. slower: for tensors behind the first memory, how many of its bytes pass while one of
-    theirs does. opened, held, times, bodies: what was found once, by tiles: streams with the bytes that buffers hold
-    and that pass, and cycles.
+    slower: for tensors behind the first memory, how many of its bytes pass while one of theirs does.
+    opened, held, parts, times, bodies: what was found once, by tiles: streams with the bytes that buffers hold and that
+    pass, what follows one another with the bytes that come before they may, and cycles.
     """
 
-    block: Block
     nodes: Mapping[str, Asked]
     shape: Shape
     sizes: Mapping[str, int]
     pcus: Mapping[str, int]
-    run: Run
-    carried_bytes: int
     machine: Machine
     memory: Memory
     slower: Mapping[str, Fraction]
@@ -126,36 +117,23 @@ class Prediction:
     flowing: Sequence[Flowing]
 
 
-def sketches(
-    block: Block, nodes: Mapping[str, Asked], shapes: Iterable[Shape], machine: Machine, run: Run
-) -> list[Sketch]:
-    """A section of a block, nested in these ways, ready for predictions."""
+def sketches(nodes: Mapping[str, Asked], shapes: Iterable[Shape], machine: Machine, homes: Homes) -> Iterator[Sketch]:
+    """A section, nested in these ways, ready for predictions."""
     sizes = next(iter(nodes.values())).graph.sizes
     first = Sketch(
-        block=block,
         nodes=nodes,
         shape=(),
         sizes=sizes,
         pcus={},
-        run=run,
-        carried_bytes=carried_bytes(block, nodes, run),
         machine=machine,
         memory=first_memory(machine),
-        slower=dict(_slower(nodes, machine, run.homes)) if run.homes.ddr else {},
-        streaming=outside(block, nodes, run),
+        slower=dict(_slower(nodes, machine, homes)) if homes.ddr else {},
+        streaming=outside(nodes),
         costs=TileCosts(nodes, machine),
     )
-    return [
-        replace(first, shape=shape, pcus=_shares(nodes, shape, sizes, machine), opened={}, held={}, parts={}, times={}, bodies={})
-        for shape in shapes
-    ]
-
-
-def carried_bytes(block: Block, nodes: Mapping[str, Asked], run: Run) -> int:
-    """Bytes of the buffers of what one execution in a call hands to the next."""
-    handed = handed_on(block, nodes, run)
-    made = [asked for asked in nodes.values() if asked.node.writes in handed]
-    return CARRY_SLOTS * sum([asked.touched(asked.graph.sizes)[1] for asked in made])
+    for shape in shapes:
+        pcus = _shares(nodes, shape, sizes, machine)
+        yield replace(first, shape=shape, pcus=pcus, opened={}, held={}, parts={}, times={}, bodies={})
 
 
 def _slower(nodes: Mapping[str, Asked], machine: Machine, homes: Homes) -> Iterator[tuple[str, Fraction]]:

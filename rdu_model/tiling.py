@@ -14,7 +14,7 @@ from patterns.plan import Nest as PlanNest
 from patterns.plan import Tile, Tiling
 from rdu_model.ask import Asked, ask_all
 from rdu_model.homes import Homes, first_memory
-from rdu_model.loops import Run, all_nests
+from rdu_model.loops import all_nests
 from rdu_model.machine import Machine, macs_per_pcu, usable_pcus
 from rdu_model.nests import STYLES, Nest, nest
 from rdu_model.pipe import ITERATION, Item, Pipe, nodes_of
@@ -26,7 +26,7 @@ ROUNDS = 2
 MOST_TILE_SIZES = 14
 # Of sections of a block of more nodes fewer ways are tried, as each takes long.
 MANY_NODES = 200
-# Sections whose ways are kept, each of some 100 kB: that of a single execution serves the loops of the same block.
+# Sections whose ways to nest are kept, each with some 100 kB of predictions: those of the last few points.
 KEPT = 8
 # When they are chosen again, so many greater and smaller ones are tried.
 NEIGHBOURS = 2
@@ -39,25 +39,23 @@ MUCH_LESS, LITTLE_LONGER = 2, 0.01
 
 
 @lru_cache(maxsize=KEPT)
-def planned(
+def shapes_of(
     graph: Graph, block: Block, nodes: tuple[Node, ...], machine: Machine, homes: Homes
 ) -> tuple[Sketch, ...]:
-    """The ways in which the nodes of a section may nest, for one execution; the same for all runs of it."""
-    return tuple(shapes_of(block, list(ask_all(graph, nodes).values()), machine, Run(homes=homes)))
+    """The ways in which nodes of a block may nest in one execution of their section, however many a call has.
 
-
-def shapes_of(block: Block, nodes: Sequence[Asked], machine: Machine, run: Run) -> list[Sketch]:
-    """The ways in which the nodes of a section may nest."""
-    sizes = nodes[0].graph.sizes
-    by_name = {asked.node.name: asked for asked in nodes}
-    weight = {name: _weight(asked, sizes, machine) for name, asked in by_name.items()}
-    if any(asked.unit_class != "memory" for asked in nodes):
+    What is found out of their tiles stays with them: a loop over executions finds what one of them was asked.
+    """
+    by_name = ask_all(graph, nodes)
+    asked = list(by_name.values())
+    weight = {name: _weight(one, graph.sizes, machine) for name, one in by_name.items()}
+    if any(one.unit_class != "memory" for one in asked):
         # What is only another address of a buffer takes no time beside those that read it.
-        weight |= dict.fromkeys((asked.node.name for asked in nodes if is_address(asked.node)), 0)
+        weight |= dict.fromkeys((one.node.name for one in asked if is_address(one.node)), 0)
     # Of very many nodes, and where very many sections are tried, one way: each takes long.
     styles = STYLES if len(block.nodes) <= MANY_NODES else STYLES[:1]
-    shapes = dict.fromkeys(nest(nodes, sizes, weight, style) for style in styles)
-    return sketches(block, by_name, shapes, machine, run)
+    shapes = dict.fromkeys(nest(asked, graph.sizes, weight, style) for style in styles)
+    return tuple(sketches(by_name, shapes, machine, homes))
 
 
 def tile(shapes: Sequence[Sketch], within: Within) -> tuple[Sketch, dict[int, int]]:

@@ -9,7 +9,7 @@ from patterns.axes import union
 from rdu_model.ask import relation
 from rdu_model.compilation import Compilation, Compiled
 from rdu_model.compile_stage import Cell, Lines, Rows, Shown, title
-from rdu_model.loops import Run, all_nests, nodes_in
+from rdu_model.loops import all_nests, nodes_in
 from rdu_model.nests import DEEPEST, WORTH, Nest, Shape
 from rdu_model.pipe import ITERATION, Item, Pipe, Reorder, Stage, nodes_of, pipes_in, steps
 from rdu_model.predict import predict
@@ -50,9 +50,8 @@ def _loops(section: Section) -> Iterator[Shown]:
     rows = tuple(_row(section, pipe) for pipe in pipes_in(metapipe.body))
     if rows:
         yield Rows(("loop", "nodes in it", "extent", "tile", "steps", "last step"), rows)
-    spilled = frozenset(spill.name.removeprefix("spill ") for spill in metapipe.spills)
-    run = Run(metapipe.iterations, spilled, section.homes)
-    shapes = shapes_of(metapipe.of_block, list(section.flow.asked.values()), section.machine, run)
+    nodes = tuple(asked.node for asked in section.flow.asked.values())
+    shapes = shapes_of(metapipe.graph, metapipe.of_block, nodes, section.machine, section.homes)
     # Of the ways to nest that were thought of, the one that the section has.
     of = max(shapes, key=lambda way: sum(1 for loop in _found(way.shape, section) if loop.pipe))
     loops = tuple(_found(of.shape, section))
