@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
-# Tests run on shared machines: how long one example takes says nothing about the code.
-settings.register_profile("patternloom", deadline=None)
+# Tests run on shared machines: how long one example takes says nothing about the code. What a change is judged by tries
+# the same examples each time; other runs try new ones.
+settings.register_profile("patternloom", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("patternloom")
 
 GOLDEN_FOLDER = Path(__file__).parent / "golden"
