@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from gpu_model.asked import Asked, Chosen
 from gpu_model.candidates import any_fits, candidates, matrix_load
@@ -75,9 +75,27 @@ def _whole_misfit(asked: Asked, machine: Machine) -> DoesNotFit | None:
 
 
 def _nearest_misfit(tried: Sequence[Chosen]) -> DoesNotFit:
-    """Of candidates that all do not fit, the reason of the one that needs least beyond what there is."""
+    """Of candidates that all do not fit, the reason of the one that needs least beyond what there is; of several also
+    how many each limit refused."""
     reasons = [c.misfit for c in tried if c.misfit is not None]
-    return min(reasons, key=lambda why: why.needed / max(1, why.available))
+    nearest = min(reasons, key=_excess)
+    if len(reasons) == 1:
+        return nearest
+    told = f"{nearest.help_text}; none of {len(reasons):,} candidates fits: {', '.join(_refused(reasons))}"
+    return DoesNotFit(nearest.what, nearest.resource, nearest.needed, nearest.available, told, nearest=nearest.nearest)
+
+
+def _excess(why: DoesNotFit) -> float:
+    return why.needed / max(1, why.available)
+
+
+def _refused(reasons: Sequence[DoesNotFit]) -> Iterator[str]:
+    """For each limit how many candidates need more than there is, and what the least of them needs."""
+    by_limit: dict[tuple[str, int], list[int]] = {}
+    for why in reasons:
+        by_limit.setdefault((why.resource, why.available), []).append(why.needed)
+    for (resource, available), needed in sorted(by_limit.items(), key=lambda found: -len(found[1])):
+        yield f"{len(needed):,} for {resource} (at least {min(needed):,} of {available:,})"
 
 
 def _settled(asked: Asked, chosen: Chosen, clock_hz: int) -> Chosen:

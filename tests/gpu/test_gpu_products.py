@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from time import process_time
 
 import numpy as np
@@ -137,6 +138,19 @@ def test_what_cannot_be_is_told_with_what_could() -> None:
         plan_of(4096, 4096, 4096, tile_m=1024, tile_n=1024)
     with pytest.raises(UserError, match=r"option warpgroups must be a whole number greater than 0, is 0"):
         plan_of(64, 64, 64, warpgroups=0)
+
+
+def test_of_candidates_that_all_do_not_fit_each_limit_says_how_many_it_refused() -> None:
+    # Without a producer 512 x 256 accumulators, and 32 registers beside them, are for 128 threads; with one they move
+    # no further than the 255 of a thread, less what the producer keeps.
+    with pytest.raises(DoesNotFit) as found:
+        plan_of(4096, 4096, 4096, tile_m=256, tile_n=512, warpgroups=1)
+    what, _, told = str(found.value).partition("; none of ")
+    assert "needs 1056 registers" in what.replace(",", "")
+    count, _, parts = told.partition(" candidates fits: ")
+    refused = re.findall(r"([\d,]+) for ([a-z ]+) \(at least ([\d,]+) of ([\d,]+)\)", parts)
+    assert sum(int(number) for number, *_ in refused) == int(count) > 1
+    assert all(int(least.replace(",", "")) > int(most.replace(",", "")) for *_, least, most in refused)
 
 
 def test_one_prediction_with_its_search_is_fast() -> None:
