@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 Family = Literal["gpu", "rdu"]
 MODELS: Mapping[Family, str] = {"gpu": "gpu_model", "rdu": "rdu_model"}
 MODE_WORDS: Mapping[Family, str] = {"gpu": "policy", "rdu": "mode"}
+# What of a family's `lower` takes time, and what only a reader of its plans has a use for.
+TELLS: Mapping[Family, tuple[str, ...]] = {"gpu": ("reasons",), "rdu": ()}
 # What a request says to an RDU besides its mode.
 RDU_CHOICES = ("orchestration", "placement", "collectives", "seed")
 # The pair of the headline: operator by operator on one side, all layers in one call on the other.
@@ -92,8 +94,12 @@ def rounding_of(family: Family) -> RoundedResults:
     return cast("RoundedResults", import_module(MODELS[family]).rounded_results)
 
 
-def lower(side: Side, graph: Graph, machine: object, mode: str) -> Plan:
-    """The graph on this side's machine in one mode ('': the model's default). Raises DoesNotFit, other UserErrors."""
+def lower(side: Side, graph: Graph, machine: object, mode: str, *, told: bool = True) -> Plan:
+    """The graph on this side's machine in one mode ('': the model's default). Raises DoesNotFit, other UserErrors.
+
+    told: whether somebody reads the plan; else it lacks words that take time to find.
+    """
     model = import_module(MODELS[side.family])
     how = {"members": side.members, **dict(side.keywords)} | ({MODE_WORDS[side.family]: mode} if mode else {})
+    how |= {} if told else dict.fromkeys(TELLS[side.family], False)
     return cast("Plan", model.lower(graph, machine, **how))

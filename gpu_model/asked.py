@@ -50,7 +50,7 @@ class Ask:
     """What is asked of all kernels alike: where they run, and how they are launched.
 
     gap_cycles: on the device between two kernels. host_cycles: of the host for each of them. kept: tensors
-    that the L2 keeps.
+    that the L2 keeps. reasons: see Asked.
     """
 
     machine: Machine
@@ -59,11 +59,15 @@ class Ask:
     gap_cycles: int = 0
     host_cycles: int = 0
     kept: frozenset[str] = frozenset()
+    reasons: bool = True
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A kernel to be laid out. schedule: the one that was asked for, or 'auto'. online: reduced dims in parts."""
+    """A kernel to be laid out. schedule: the one that was asked for, or 'auto'. online: reduced dims in parts.
+
+    reasons: whether it is to be told what every schedule takes, and not only which is taken.
+    """
 
     what: str
     spaces: tuple[Space, ...]
@@ -72,6 +76,7 @@ class Asked:
     members: int = 1
     online: bool = False
     kept: frozenset[str] = frozenset()
+    reasons: bool = True
 
     @computed_once
     def once(self) -> Mapping[str, int]:

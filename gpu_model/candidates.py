@@ -14,6 +14,7 @@ from gpu_model.bounds import least_cycles
 from gpu_model.cluster import has_common_operand, moved_in_cluster
 from gpu_model.cuts import Cut, Priced
 from gpu_model.fit import misfit, most_slots
+from gpu_model.found import NO_BOUND, Found, Rank
 from gpu_model.kernel_machine import in_clock, least_in_clock, loaded_clock_hz
 from gpu_model.kernel_work import Way, way_of, work_alone, work_moving, work_under
 from gpu_model.loader import is_multicast
@@ -35,50 +36,42 @@ from patterns.errors import DoesNotFit
 from patterns.once import computed_once
 from patterns.pipeline.hashed import changed
 
-# What a candidate is preferred by where it keeps as many SMs at work: its cycles, then more slots.
-Rank = tuple[int, int]
-# Of tiles of which nothing is known before their work is: every rank is after it.
-NO_BOUND = (0, 0)
-
 
 def candidates(asked: Asked, targets: Iterable[Targets], machine: Machine, clock_hz: int) -> list[Chosen]:
     """All that may be chosen or told of, in cycles of `clock_hz`, in the order of targets.
 
-    A schedule's tiles are left out where, by a bound, it has others that fit, keep as many SMs at work and rank before
-    them; and slots that change nothing.
+    Tiles of a schedule are left out where, by a bound, others that fit are taken before them (see Found); and slots
+    that change nothing.
     """
     names = able_schedules(asked, machine)
     tried = [_Tiled(asked, cuts, machine) for cuts in all_cuttings(asked, tuple(targets), machine)]
     if asked.is_named or asked.fixed != Options() or not all(has_bound(schedule_named(name)) for name in names):
         return [chosen for tiled in tried for chosen in _scheduled(asked, names, tiled, machine, clock_hz)]
     found = _found(asked, names, tried, machine, clock_hz)
-    return [chosen for number in range(len(tried)) for chosen in found.get(number, ())]
+    return [chosen for number in range(len(tried)) for name in names for chosen in found.get((number, name), ())]
 
 
 def _found(
     asked: Asked, names: tuple[str, ...], tried: Sequence[_Tiled], machine: Machine, clock_hz: int
-) -> Mapping[int, Sequence[Chosen]]:
-    """Those of each number of `tried` that are not left out. The least bound is looked at first, and made closer before
-    candidates are made of it."""
-    found: dict[int, list[Chosen]] = {}
-    first: dict[str, list[tuple[int, Rank]]] = {name: [] for name in names}
+) -> Mapping[tuple[int, str], Sequence[Chosen]]:
+    """Those of each number of `tried` and schedule that are not left out. The least bound is looked at first, and made
+    closer before candidates are made of it."""
+    found = Found(asked.reasons)
     bounds = [_bounds(asked, tiled, names, machine, clock_hz, moving=True) for tiled in tried]
-    waiting = [(min(bound.values()), number, False) for number, bound in enumerate(bounds)]
+    waiting = [(min(bound.values()), number, "") for number, bound in enumerate(bounds)]
     heapify(waiting)
     while waiting:
-        _, number, is_close = heappop(waiting)
-        tiled, bound = tried[number], bounds[number]
+        bound, number, name = heappop(waiting)
+        tiled = tried[number]
         busy = min(tiled.tiles, machine.sm_count)
-        left = tuple(name for name in names if not any(sms >= busy and rank < bound[name] for sms, rank in first[name]))
-        if left and is_close:
-            found[number] = list(_scheduled(asked, left, tiled, machine, clock_hz))
-            for chosen in found[number]:
-                if chosen.misfit is None:
-                    first[chosen.schedule].append((busy, (chosen.predicted_cycles, -chosen.choice.slots)))
-        elif left:
-            bounds[number] = _bounds(asked, tiled, names, machine, clock_hz)
-            heappush(waiting, (min(bounds[number].values()), number, True))
-    return found
+        if not name:
+            left = [other for other in names if not found.rules_out(other, busy, bounds[number][other])]
+            closer = _bounds(asked, tiled, names, machine, clock_hz) if left else {}
+            for other in left:
+                heappush(waiting, (closer[other], number, other))
+        elif not found.rules_out(name, busy, bound):
+            found.add(number, name, busy, _scheduled(asked, (name,), tiled, machine, clock_hz))
+    return found.by_place
 
 
 def any_fits(asked: Asked, targets: Iterable[Targets], machine: Machine, clock_hz: int) -> bool:
@@ -118,6 +111,16 @@ class _Tiled:
         return work_alone(self.asked, self.priced, self.total, self.machine)
 
     @computed_once
+    def _under(self) -> dict[Way, Work]:
+        return {}
+
+    def under(self, way: Way) -> Work:
+        """Of a CTA that is scheduled so, found once for all schedules of the way."""
+        if way not in self._under:
+            self._under[way] = work_under(self.asked, self.priced, self.total, self.alone, way, self.machine)
+        return self._under[way]
+
+    @computed_once
     def matrix(self) -> tuple[int, int]:
         """See matrix_load."""
         return matrix_load(self.priced, self.machine)
@@ -153,15 +156,11 @@ def _scheduled(
     """Every schedule of these tiles with the numbers of slots that may be chosen, predicted in cycles of `clock_hz`."""
     cuts, total, alone = tiled.priced, tiled.total, tiled.alone
     sharing = max([priced.cut.cluster for priced in cuts])
-    works: dict[Way, Work] = {}
     for name in names:
         schedule = schedule_named(name)
         sizes = _cluster_sizes(asked, alone, name, machine)
         cluster = fixed_of(name, "cluster", asked.fixed.cluster, sizes)
-        way = way_of(schedule, cluster)
-        if way not in works:
-            works[way] = work_under(asked, cuts, total, alone, way, machine)
-        work = works[way]
+        work = tiled.under(way_of(schedule, cluster))
         moves = total if cluster == 1 else moved_in_cluster(total, alone, cluster)
         choices = _choices(asked, work, name, schedule, max(cluster, sharing), machine)
         for choice, why, cycles in _predicted(asked, work, schedule, tuple(choices), machine, tiled.matrix[0]):

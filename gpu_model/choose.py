@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from gpu_model.asked import Asked, Chosen
 from gpu_model.candidates import any_fits, candidates, matrix_load
+from gpu_model.found import CLOSE
 from gpu_model.kernel_machine import in_clock, loaded, started
 from gpu_model.kernel_work import way_of, work_alone, work_under
 from gpu_model.machine import Machine
@@ -19,8 +20,6 @@ from gpu_model.traffic import moved
 from patterns.errors import DoesNotFit
 from patterns.pipeline.hashed import changed
 
-# Assumed: predictions that differ by less than 1 % say nothing of which is faster.
-CLOSE = 1.01
 # Rounds of clock, cycles at it, clock: the second is within the steps in which clocks are set.
 SETTLING = 2
 
@@ -41,7 +40,7 @@ def choose(asked: Asked, asked_of: Machine, aims: Iterable[Targets] | None = Non
         raise _whole_misfit(asked, machine) or _nearest_misfit(tried)
     least = min(c.predicted_cycles for c in fitting or tried)
     chosen = _preferred([c for c in fitting or tried if c.predicted_cycles <= least * CLOSE], machine)
-    reason = schedule_reason(asked, chosen, tried)
+    reason = schedule_reason(asked, chosen, tried) if asked.reasons else ""
     return changed(_settled(asked, chosen, asked_of.clock_hz), reason=reason)
 
 

@@ -10,6 +10,7 @@ from gpu_model.laid_out import LaidOut, lay_out
 from gpu_model.legal import Group, Grouping
 from patterns.errors import DoesNotFit
 from patterns.graph import Graph
+from patterns.pipeline.hashed import changed
 from patterns.run import simulated
 from patterns.units import ticks
 
@@ -78,7 +79,8 @@ class Costs:
         if len(group.nodes) > 1 and self.grouping.misfit(group):
             return None
         try:
-            return lay_out(self.grouping.graph, self.grouping.edges.block, group, self.grouping.ask)
+            ask = changed(self.grouping.ask, reasons=False)
+            return lay_out(self.grouping.graph, self.grouping.edges.block, group, ask)
         except DoesNotFit:
             return None
 

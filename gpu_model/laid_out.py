@@ -44,6 +44,7 @@ def lay_out(graph: Graph, block: Block, group: Group, ask: Ask) -> LaidOut:
         members=_members(graph, group),
         online=bool(group.online),
         kept=ask.kept.intersection(access.tensor for space in spaces for access in space.reads),
+        reasons=ask.reasons,
     )
     return _laid_out(asked, ask.machine, ask.gap_cycles)
 

@@ -39,20 +39,20 @@ def lower(
     launch: str = "stream",
     members: int = 1,
     options: Mapping[str, int | str] | None = None,
+    reasons: bool = True,
 ) -> Plan:
-    """The graph as a sequence of kernels, on `members` GPUs; the graph is that of one of them.
+    """The graph of one of `members` GPUs as a sequence of kernels. Raises UnknownName, UserError, DoesNotFit.
 
-    schedule is for kernels that it serves, options for these or for all. Raises UnknownName, UserError, DoesNotFit.
+    schedule: for kernels that it serves. options: for these, or all. reasons: to tell why kernels have their schedules.
     """
-    # 1. Names and options first: a mistake in them is told before any work.
+    # 1. A mistake in names and options is told before any work.
     check_applies(graph, schedule, machine := joined(machine, members))
     how, way = policy_named(policy), launch_named(launch, machine)
-    ask = _ask(machine, schedule, way, kept := kept_of(graph, options_of(options or {}), machine))
+    ask = _ask(machine, schedule, way, kept := kept_of(graph, options_of(options or {}), machine), reasons)
     # 2. The graph must fit the memory, and should be of types that the machine multiplies.
     warnings = (*_too_large(graph, machine, members), *converted(graph, machine))
-    # 3. Fuse each block's nodes into kernels.
+    # 3. Fuse each block's nodes into kernels, and lay each out. They are launched as often as the block is run.
     fused = [(block, *kernels(graph, block, ask, how)) for block in graph.blocks]
-    # 4. Lay each kernel out, and launch it as often as its block is run: together they are the plan.
     parts = tuple(_laid_out(graph, block, groups, ask) for block, groups, _ in fused)
     calls = (one_call(graph, parts, ask.machine),) if together(how) else tuple(_calls(parts, ask.machine))
     warnings += (*_unasked(parts, ask), *_misfits(parts, how, machine), *no_room(graph, calls, machine.hbm_bytes))
@@ -105,7 +105,7 @@ def _misfits(parts: Iterable[Part], how: Policy, machine: Machine) -> Iterator[s
         yield from (str(laid_out.chosen.misfit) for laid_out in part.laid_out if laid_out.chosen.misfit)
 
 
-def _ask(machine: Machine, schedule: str, way: LaunchMode, kept: Kept) -> Ask:
+def _ask(machine: Machine, schedule: str, way: LaunchMode, kept: Kept, reasons: bool) -> Ask:
     """What is asked of all kernels alike, with what the device takes between two of them and the host for each.
 
     Raises UserError for what the schedule cannot have.
@@ -114,7 +114,7 @@ def _ask(machine: Machine, schedule: str, way: LaunchMode, kept: Kept) -> Ask:
     cost = way.cost(machine)
     gap, host = cycles_of_ps(cost.device_ps, machine.clock_hz), cycles_of_ps(cost.host_ps, machine.clock_hz)
     inside = kept.beside(way.inside(machine))
-    return Ask(inside, schedule, kept.others, gap, host, kept.names)
+    return Ask(inside, schedule, kept.others, gap, host, kept.names, reasons)
 
 
 def _too_large(graph: Graph, machine: Machine, members: int) -> Iterator[str]:

@@ -42,7 +42,7 @@ def _why_not_online(spaces: tuple[Space, ...], machine: Machine) -> str:
 
     Its rings have several slots, and its threads all columns of their rows; what a user fixed is no reason.
     """
-    smallest = Asked("its smallest tile", spaces, AUTO, Options(), online=True)
+    smallest = Asked("its smallest tile", spaces, AUTO, Options(), online=True, reasons=False)
     try:
         if not fits(smallest, machine, (SMALLEST,)):
             choose(smallest, machine, (SMALLEST,))

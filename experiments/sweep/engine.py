@@ -36,7 +36,7 @@ def simulate_point(point: Point, extras: tuple[str, ...], content: str) -> Brief
     settings = settings_of(point, side.family)
     graph = graph_of(point, content)
     machine = _machine(side.family, side.machine, tuple(settings.of_machine(side.family).items()))
-    plan = lower(side, graph, machine, point.mode)
+    plan = lower(side, graph, machine, point.mode, told=False)
     if extras:
         return summarize(run_plan(plan))
     return brief(run_plan(plan, spans=False))

@@ -13,7 +13,7 @@ import pytest
 from gpu_model import candidates, combine, load_machine, lower
 from gpu_model.asked import Asked, Chosen
 from gpu_model.bounds import least_cycles
-from gpu_model.candidates import Rank
+from gpu_model.found import Rank
 from gpu_model.kernel_machine import in_clock, least_in_clock, loaded_clock_hz
 from gpu_model.machine import Machine
 from gpu_model.schedule import has_bound, runs, schedule_named, schedule_names
@@ -146,6 +146,27 @@ def test_plans_are_those_of_all_candidates(machine: str, monkeypatch: pytest.Mon
     monkeypatch.setattr(candidates, "has_bound", lambda schedule: False)
     monkeypatch.setattr(combine, "_least_split", lambda *about: 0)
     assert pruned == plans()
+
+
+@pytest.mark.parametrize(
+    ("machine", "policy"),
+    [("a100_sxm", "library"), ("h100_sxm", "operator"), ("b200", "library"), ("h100_sxm", "auto")],
+)
+def test_without_reasons_only_these_are_missing(machine: str, policy: str) -> None:
+    kernels = KERNELS if policy == "library" else KERNELS[1:3]
+    found, told = [], 0
+    for reasons in (False, True):
+        forget()
+        for name, extents in kernels:
+            try:
+                plan = lower(workload(name, overrides=extents), load_machine(machine), policy=policy, reasons=reasons)
+            except UserError as error:
+                found.append(str(error))
+                continue
+            told += any(call.schedule_reason for call in plan.calls if reasons)
+            found.append(replace(plan, calls=tuple(replace(call, schedule_reason="") for call in plan.calls)))
+    assert found[: len(kernels)] == found[len(kernels) :]
+    assert told
 
 
 @pytest.mark.parametrize("machine", MACHINES)
