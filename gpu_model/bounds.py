@@ -29,6 +29,12 @@ def least_cycles(names: tuple[str, ...], loaders: tuple[str, ...], work: Work, m
     return tuple(map(max, least, computing))
 
 
+def reading_cycles(hbm_bytes: int, machine: Machine) -> int:
+    """What any kernel takes whose tiles read so much of the HBM: the busiest SM has its share of it, at its rate."""
+    reading = hbm_bytes * machine.clock_hz // machine.hbm_achieved_bytes_per_s
+    return machine.kernel_ramp_cycles + reading + machine.kernel_drain_cycles
+
+
 @lru_cache(maxsize=1024)
 def _paces(
     names: tuple[str, ...], loaders: tuple[str, ...], alone: Work, machine: Machine

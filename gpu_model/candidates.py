@@ -10,7 +10,7 @@ from heapq import heapify, heappop, heappush
 
 from gpu_model.able_schedules import able_schedules, loader_of
 from gpu_model.asked import Asked, Chosen
-from gpu_model.bounds import least_cycles
+from gpu_model.bounds import least_cycles, reading_cycles
 from gpu_model.cluster import has_common_operand, moved_in_cluster
 from gpu_model.cuts import Cut, Priced
 from gpu_model.fit import misfit, most_slots
@@ -26,7 +26,7 @@ from gpu_model.schedule import (
     cluster_sizes,
     dma_warp_counts,
     fixed_of,
-    has_bound,
+    gains_by_slots,
     schedule_named,
 )
 from gpu_model.tile import Targets, all_cuttings, priced
@@ -45,7 +45,7 @@ def candidates(asked: Asked, targets: Iterable[Targets], machine: Machine, clock
     """
     names = able_schedules(asked, machine)
     tried = [_Tiled(asked, cuts, machine) for cuts in all_cuttings(asked, tuple(targets), machine)]
-    if asked.is_named or asked.fixed != Options() or not all(has_bound(schedule_named(name)) for name in names):
+    if asked.is_named or asked.fixed != Options():
         return [chosen for tiled in tried for chosen in _scheduled(asked, names, tiled, machine, clock_hz)]
     found = _found(asked, names, tried, machine, clock_hz)
     return [chosen for number in range(len(tried)) for name in names for chosen in found.get((number, name), ())]
@@ -80,6 +80,10 @@ def any_fits(asked: Asked, targets: Iterable[Targets], machine: Machine, clock_h
     tried = (_Tiled(asked, cuts, machine) for cuts in all_cuttings(asked, tuple(targets), machine))
     found = (chosen for tiled in tried for chosen in _scheduled(asked, names, tiled, machine, clock_hz))
     return any(chosen.misfit is None for chosen in found)
+
+
+# More than any ring has.
+MOST_SLOTS = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -131,7 +135,8 @@ def _bounds(
 ) -> Mapping[str, Rank]:
     """The first rank that these tiles can have under each schedule; moving: if computing took no time.
 
-    Where a mask leaves tiles different steps, schedules differ in which SM has most: there is no bound.
+    Where a mask leaves tiles different steps, schedules differ in which SM has most: there is no bound. Clusters load
+    less; but they read as much of the HBM.
     """
     work = work_moving(asked, tiled.cuts, tiled.total, machine) if moving else tiled.alone
     if work is None:
@@ -145,8 +150,10 @@ def _bounds(
     load = (0, 1) if moving else tiled.matrix
     ranks = {cycles: (least_in_clock(machine, *load, cycles, clock_hz), -slots) for cycles in set(found)}
     bounds = {name: ranks[cycles] for name, cycles in zip(names, found, strict=True)}
-    if asked.is_product:  # clusters load less
-        bounds |= {name: NO_BOUND for name in names if _cluster_sizes(asked, work, name, machine)[0] > 1}
+    clustered = [n for n in names if _cluster_sizes(asked, work, n, machine)[0] > 1] if asked.is_product else ()
+    if clustered:
+        reading = reading_cycles(tiled.total.hbm_read, machine)
+        bounds |= dict.fromkeys(clustered, (least_in_clock(machine, *load, reading, clock_hz), -MOST_SLOTS))
     return bounds
 
 
@@ -177,7 +184,7 @@ def _predicted(
     are left out, and so are they, for most are preferred. Without matrix work, whose clock may be higher if it takes
     longer, all fewer are.
     """
-    if len(choices) < 2 or not has_bound(schedule):
+    if len(choices) < 2 or not gains_by_slots(schedule):
         yield from (_set(asked, work, schedule, choice, machine) for choice in choices)
         return
     most = _set(asked, work, schedule, choices[-1], machine)

@@ -40,8 +40,8 @@ class Schedule(Protocol):
     RESIDENT: its CTAs end with their tiles, and an SM runs as many as fit (see resident). told(work, choice, machine):
     what it tells of how it runs a kernel. partial_tiles(work, choice, machine): sums that pass from SM to SM, where it
     shares out the steps of tiles. phases(members, machine): of a sum over GPUs (see exchange). at_least(work, machine):
-    cycles that it predicts at least, however it is set; with more slots it predicts no more. So tiles and slots that
-    cannot be chosen need no prediction.
+    cycles that it predicts at least, however it is set; unless it is RESIDENT, with more slots it predicts no more. So
+    tiles and slots that cannot be chosen need no prediction.
     """
 
     SERVES: tuple[Job, ...]
@@ -110,8 +110,17 @@ def serves_online(schedule: Schedule) -> bool:
 
 
 def bound_of(schedule: Schedule) -> Bound:
-    """What tells the cycles that a schedule with a bound predicts at least."""
-    return cast(Bound, getattr(schedule, "at_least"))  # noqa: B009  few schedules have one
+    """What tells the cycles that a schedule predicts at least: a single one where it has no bound."""
+    return cast(Bound, getattr(schedule, "at_least", _at_least_one))
+
+
+def _at_least_one(work: Work, machine: Machine) -> int:
+    return 1
+
+
+def gains_by_slots(schedule: Schedule) -> bool:
+    """Whether more slots never take longer. Where CTAs end with their tiles, fewer may fit beside each other then."""
+    return has_bound(schedule) and not is_resident(schedule)
 
 
 def told_of(name: str, work: Work, choice: Choice, machine: Machine) -> str:

@@ -74,12 +74,12 @@ def predicted(schedule: Schedule, work: Work, choice: Choice, machine: Machine) 
     alone = schedule.predict(changed(work, waves=_dealt(work, 0, choice.ctas)), choice, machine)
     step = changed(work, steps=1, waves=(changed(work.waves[0], tiles=1),))
     rest = schedule.predict(step, choice, machine)
-    held, of_step = _held(work), _held(step)
+    held, of_step = held_cycles(work), held_cycles(step)
     # The busiest unit is not at work before its first use and after its last: the rest of a step and of a tile's end.
     return max(alone, *(cycles + rest - of_step[unit] for unit, cycles in held.items()))
 
 
-def _held(work: Work) -> dict[str, int]:
+def held_cycles(work: Work) -> dict[str, int]:
     """Cycles that all tiles hold each unit."""
     held: dict[str, int] = {}
     for wave in work.waves:

@@ -17,7 +17,7 @@ from gpu_model.occupancy.tmem import (
     multiplied,
     results_held,
 )
-from gpu_model.ring_paths import fullest_ring
+from gpu_model.ring_paths import DEEPEST, fullest_ring
 from gpu_model.roles import (
     RING,
     all_loads,
@@ -55,7 +55,16 @@ def demand(work: Work, choice: Choice, machine: Machine) -> CtaDemand:
 
 def predict(work: Work, choice: Choice, machine: Machine) -> int:
     """The slowest of the loads, the products, the ring and the ends of tiles, each a stream; plus fill and drain."""
-    issue, multiply = loading_cycles(work, choice, machine), multiplied(work, machine)
+    return _longest(work, choice.slots, loading_cycles(work, choice, machine), machine)
+
+
+def at_least(work: Work, machine: Machine) -> int:
+    """`predict` with a slot for every step, and loads that take no issue but seeing that a slot is free."""
+    return _longest(work, max(DEEPEST, work.tiles * work.steps), machine.barrier_cycles, machine)
+
+
+def _longest(work: Work, slots: int, issue: int, machine: Machine) -> int:
+    multiply = multiplied(work, machine)
     first, last = work.waves[0], work.waves[-1]
     arrival = issue + first.load.cycles + work.latency_cycles
     end = work.end_cycles(last) + 2 * machine.barrier_cycles
@@ -71,7 +80,7 @@ def predict(work: Work, choice: Choice, machine: Machine) -> int:
     main = (work.steps - 1) * max(multiply.cycles, first.load.cycles) + multiply.latency_cycles
     stream = max(
         arrival + steps * multiply.cycles + waits + multiply.latency_cycles - multiply.cycles + end,
-        arrival + trips * (steps - 1) // (steps * choice.slots) + multiply.latency_cycles + end,
+        arrival + trips * (steps - 1) // (steps * slots) + multiply.latency_cycles + end,
         issue + work.latency_cycles + fed_cycles(work, issue) + multiply.latency_cycles + end,
         arrival + main + stores + machine.barrier_cycles,
         issue + shared if last.store.unit == first.load.unit else 0,
