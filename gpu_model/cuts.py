@@ -19,7 +19,7 @@ from patterns.dtypes import bytes_of
 from patterns.graph import Node
 from patterns.kind import packs
 from patterns.once import computed_once
-from patterns.pipeline.hashed import made_directly
+from patterns.pipeline.hashed import hashed_once, made_directly
 from patterns.plan import Tile
 
 PARTIAL_BYTES = 4
@@ -27,6 +27,7 @@ PARTIAL_BYTES = 4
 ONLINE_VALUES = 2
 
 
+@hashed_once
 @made_directly
 @dataclass(frozen=True)
 class Cut:
@@ -52,6 +53,18 @@ class Cut:
     def sizes(self) -> Mapping[str, int]:
         """Extents of a full tile in one step, or of a CTA's part of it."""
         return self.footprint.sizes
+
+    @computed_once
+    def different(self) -> tuple[tuple[Access, int, bool, int], ...]:
+        """Of each tensor that a tile reads: its bytes, each element once, whether steps go along it, and how many tiles
+        have other parts of it."""
+        steps = [(loop.dim, steps_of(loop, self.space.sizes)) for loop in self.loops]
+        return tuple(
+            [
+                (access, num_bytes, stepped, prod([count for dim, count in steps if dim in access.changes]))
+                for access, num_bytes, stepped in self.footprint.different
+            ]
+        )
 
     @computed_once
     def cluster(self) -> int:

@@ -5,30 +5,33 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from math import prod
 
 from gpu_model.access import Access
-from gpu_model.space import Space, steps_of
+from gpu_model.frame import frame_of
+from gpu_model.space import Space
 from patterns.count import storage_of
 from patterns.graph import Node
 from patterns.once import computed_once
+from patterns.pipeline.hashed import hashed_once
 from patterns.plan import Tile
 
 
+@hashed_once
 @dataclass(frozen=True)
 class Footprint:
-    """A tile: `loops` over free dims, `steps` inside them. spread: the part of a whole dim that each CTA has."""
+    """A tile of these extents in one step, or a CTA's part of it. stepped: dims that steps go along.
+
+    space: without extents where it has a frame, so that equal tiles of all contexts are one.
+    """
 
     space: Space
-    loops: tuple[Tile, ...]
-    steps: tuple[Tile, ...]
-    spread: Tile | None
+    extents: tuple[tuple[str, int], ...]
+    stepped: tuple[str, ...]
 
     @computed_once
     def sizes(self) -> Mapping[str, int]:
-        """Extents of a full tile in one step, or of a CTA's part of it."""
-        spread = (self.spread,) if self.spread else ()
-        return self.space.tile_sizes((*self.loops, *self.steps, *spread))
+        """Its extents by dim."""
+        return dict(self.extents)
 
     @computed_once
     def reads(self) -> tuple[tuple[Access, int], ...]:
@@ -36,18 +39,10 @@ class Footprint:
         return tuple((access, access.num_bytes(self.sizes)) for access in self.space.reads)
 
     @computed_once
-    def different(self) -> tuple[tuple[Access, int, bool, int], ...]:
-        """Of each tensor that a tile reads: its bytes, each element once, whether steps go along it, and how many tiles
-        have other parts of it."""
-        space = self.space
+    def different(self) -> tuple[tuple[Access, int, bool], ...]:
+        """Of each tensor that a tile reads: its bytes, each element once, and whether steps go along it."""
         return tuple(
-            (
-                access,
-                access.different_bytes(self.sizes),
-                self.is_stepped(access.changes),
-                prod([steps_of(loop, space.sizes) for loop in self.loops if loop.dim in access.changes]),
-            )
-            for access in space.reads
+            (access, access.different_bytes(self.sizes), self.is_stepped(access.changes)) for access in self.space.reads
         )
 
     @computed_once
@@ -82,14 +77,20 @@ class Footprint:
 
     def in_step(self, node: Node) -> bool:
         """Whether a node runs in every step, not once at a tile's end."""
-        return not self.steps or self.is_stepped(self.space.dims_of(node))
+        return not self.stepped or self.is_stepped(self.space.dims_of(node))
 
     def is_stepped(self, dims: Collection[str]) -> bool:
         """Whether steps go along one of the dims, or there are none and all is one step."""
-        return not self.steps or any(step.dim in dims for step in self.steps)
+        return not self.stepped or any(dim in dims for dim in self.stepped)
 
 
-@lru_cache(maxsize=2048)
 def footprint(space: Space, loops: tuple[Tile, ...], steps: tuple[Tile, ...], spread: Tile | None) -> Footprint:
-    """The tile, the same one for all numbers of parts: what is known of it is found once."""
-    return Footprint(space, loops, steps, spread)
+    """The tile of loops over free dims and steps inside them. spread: the part of a whole dim that each CTA has."""
+    sizes = space.tile_sizes((*loops, *steps, spread) if spread else (*loops, *steps))
+    return _only(frame_of(space) or space, tuple(sizes.items()), tuple([step.dim for step in steps]))
+
+
+@lru_cache(maxsize=4096)
+def _only(space: Space, extents: tuple[tuple[str, int], ...], stepped: tuple[str, ...]) -> Footprint:
+    """The same one for all numbers of parts and all contexts: what is known of it is found once."""
+    return Footprint(space, extents, stepped)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product as every
 
+from gpu_model.alike import alike
 from gpu_model.asked import Asked
 from gpu_model.attention.kept import with_kept
 from gpu_model.attention.work import price_online
@@ -16,7 +17,7 @@ from gpu_model.smallest import row_clusters
 from gpu_model.space import Space, cut, steps_of
 from patterns.axes import points
 from patterns.dtypes import elements_in
-from patterns.pipeline.hashed import made_directly
+from patterns.pipeline.hashed import changed, made_directly
 from patterns.plan import Tile
 
 # Extents that are tried beside the machine's for matrix tiles: of an online kernel rows, in those of as many
@@ -72,7 +73,18 @@ def priced(asked: Asked, cuts: Iterable[Cut], machine: Machine) -> tuple[Priced,
     """What the tiles of all spaces ask of an SM's units."""
     if asked.online:
         return tuple([price_online(cut, machine) for cut in cuts])
-    return tuple([price_cut(cut, machine, asked.layout) for cut in cuts])
+    return tuple([_priced(cut, alike(cut), machine, asked.layout) for cut in cuts])
+
+
+def _priced(cut: Cut, whole: Cut, machine: Machine, layout: str) -> Priced:
+    """A cut with what its tiles ask, which is what those of `whole` do."""
+    return changed(_price_alike(whole, machine, layout), cut=cut)
+
+
+@lru_cache(maxsize=2048)
+def _price_alike(whole: Cut, machine: Machine, layout: str) -> Priced:
+    """Memo of `price_cut`, for all cuts that are alike."""
+    return price_cut(whole, machine, layout)
 
 
 def targets_of(asked: Asked, machine: Machine) -> Iterable[Targets]:

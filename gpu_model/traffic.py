@@ -75,7 +75,7 @@ def _from_hbm(name: str, once: int, cuts: Sequence[Cut], machine: Machine) -> in
         if access.through
         else (num_bytes * (cut.all_steps if stepped else cut.tiles), _sharing(cut, access, different, machine))
         for cut in cuts
-        for access, num_bytes, stepped, different in cut.footprint.different
+        for access, num_bytes, stepped, different in cut.different
         if access.tensor == name
     ]
     if len(again) == 1:  # as most

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 
-from gpu_model.cuts import Cut
 from gpu_model.product import Product
 from gpu_model.space import Space
 from patterns.count import node_dims
 from patterns.graph import Node
-from patterns.kind import has, packs
+from patterns.kind import has
 from patterns.needed import masks
 from patterns.online import Partial, partials
-from patterns.plan import Tile
 
 WHOLE = Partial("whole")
 
@@ -46,46 +44,6 @@ def between(space: Space) -> Between:
         frozenset(node.name for node in space.nodes if partial.get(node.writes, WHOLE).state == "extreme"),
         {mask.node: mask.row for mask in masks(space.graph, space.nodes)},
     )
-
-
-def alike(cut: Cut) -> Cut:
-    """A cut whose tile is all there is of its space, where what a tile asks for depends on nothing else.
-
-    So tiles of different contexts and batches are equal. Nodes that look up, select, send or move ask for more or less
-    by what there is besides: their cuts stay as they are.
-    """
-    frame = _frame(cut.space)
-    if frame is None:
-        return cut
-    return _filled(frame, tuple(cut.sizes.items()), tuple(step.dim for step in cut.steps))
-
-
-@lru_cache(maxsize=256)
-def _frame(space: Space) -> Space | None:
-    """The space without extents, one for all that differ in nothing else; None where these decide more than sizes."""
-    if space.chains or space.looked_up or space.followed or not all(_asks_by_extents(node) for node in space.nodes):
-        return None
-    graph = replace(space.graph, extents=())
-    return _only(Space(graph, space.nodes, (), space.writes, space.free, space.stepped))
-
-
-@lru_cache(maxsize=256)
-def _only(frame: Space) -> Space:
-    """Of equal frames the first: memos that have it as a key need not compare it."""
-    return frame
-
-
-@lru_cache(maxsize=2048)
-def _filled(frame: Space, extents: tuple[tuple[str, int], ...], stepped: tuple[str, ...]) -> Cut:
-    """Memo of `alike` by the frame, the extents of the tile, and the dims of its steps."""
-    sizes = dict(extents)
-    whole = replace(frame, graph=replace(frame.graph, extents=extents))
-    return Cut(whole, (), tuple(Tile(dim, sizes[dim]) for dim in stepped))
-
-
-def _asks_by_extents(node: Node) -> bool:
-    """Whether what a node does follows from the extents of its tile."""
-    return has(node, "elementwise") or has(node, "contracts") or (has(node, "reduces") and not packs(node))
 
 
 def _waits(node: Node, partial: Mapping[str, Partial]) -> bool:

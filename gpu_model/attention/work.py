@@ -12,14 +12,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from gpu_model.alike import alike
 from gpu_model.assign import Sharing, Transfers, uses, waves
-from gpu_model.attention.between import Between, alike, between
+from gpu_model.attention.between import Between, between
 from gpu_model.attention.busiest import busiest
 from gpu_model.cuts import Amounts, Cut, Priced
 from gpu_model.machine import Machine
 from gpu_model.price import Transfer, mma
 from gpu_model.product import Product
-from gpu_model.space import Space
 from gpu_model.traffic import Moved
 from gpu_model.work import Use, Wave, Work
 from patterns.axes import points
@@ -30,7 +30,6 @@ from patterns.kind import has
 from patterns.needed import function_of
 from patterns.once import computed_once
 from patterns.pipeline.hashed import changed
-from patterns.plan import Tile
 
 # Keys of a block that tuned kernels are compiled for, whatever the context is, and the head dim up to which they are as
 # many; fewer for wider heads (FlashAttention-3: 80 to 192).
@@ -181,13 +180,8 @@ class _Tile:
 
 def _of_tile(cut: Cut, machine: Machine) -> _Tile:
     """What a tile of a cut asks and holds, in however many parts its steps are."""
-    return _of_whole(cut.space, cut.loops, cut.steps, machine)
-
-
-@lru_cache(maxsize=256)
-def _of_whole(space: Space, loops: tuple[Tile, ...], steps: tuple[Tile, ...], machine: Machine) -> _Tile:
-    """Memo of `_of_tile` by what a cut has in one part."""
-    return _of_alike(alike(Cut(space, loops, steps)), machine)
+    whole = alike(cut)
+    return _of_alike(whole if whole is not cut else changed(cut, parts=1, kept=()), machine)
 
 
 @lru_cache(maxsize=1024)
