@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from gpu_model.cuts import PARTIAL_BYTES, Amounts, Cut, Priced, mma_of
+from gpu_model.cuts import PARTIAL_BYTES, Amounts, Cut, Priced
 from gpu_model.machine import Machine
 from gpu_model.price import (
     Transfer,
@@ -19,8 +19,7 @@ from gpu_model.price import (
 )
 from gpu_model.traffic import Moved
 from gpu_model.work import Grid, Path, Use, Wave, Work
-from patterns.kind import has
-from patterns.pipeline.hashed import made_directly
+from patterns.pipeline.hashed import changed, made_directly
 from patterns.units import cycles_of_ps
 
 
@@ -34,6 +33,9 @@ class Transfers:
     steps: int
 
 
+NOTHING_SENT = Use("link", 0, "send", (("network_bytes", 0),))
+
+
 def work_of(
     name: str, cuts: Sequence[Priced], total: Moved, machine: Machine, members: int = 1, *, collective: bool = False
 ) -> Work:
@@ -43,17 +45,18 @@ def work_of(
     """
     tiles = sum(priced.cut.tiles for priced in cuts)
     used = Sharing(min(tiles, machine.sm_count), 1 if collective else members)
-    dearest = max(cuts, key=lambda priced: _tile_cycles(priced, machine, used)) if len(cuts) > 1 else cuts[0]
+    dearest = _dearest(cuts, machine, used)
     cut = dearest.cut
     every = [priced.cut for priced in cuts]
     transfers = transfers_of(every, cut, total)
-    summed = bool(dearest.total.network_bytes) and used.members > 1
+    summed = used.members > 1 and bool(dearest.total.network_bytes)
     payload = sum(amounts.network_bytes for amounts in dearest.step) if collective else 0
+    sent = network_cycles(machine, payload, used.active_sms) if payload else 0
     shared_bytes, sharing_tiles = cut.shared_in_step
     return Work(
         name=name,
         members=members,
-        exchanged=Use("link", network_cycles(machine, payload, used.active_sms), "send", (("network_bytes", payload),)),
+        exchanged=Use("link", sent, "send", (("network_bytes", payload),)) if payload else NOTHING_SENT,
         waves=waves(tiles, transfers, machine),
         steps=cut.steps_per_tile,
         slot_bytes=max([one.step_bytes for one in every]),
@@ -62,11 +65,18 @@ def work_of(
         finish=(*uses(dearest.finish, machine, used), *_last_part(cut, machine)),
         latency_cycles=latency_cycles(every, total, machine, summed=summed),
         accumulators=max([one.accumulators for one in every]),
-        grid=_grid(tiles, dearest, transfers, machine) if cut.space.matrix else None,
-        row_blocks=min((mma_of(cut, product, machine).row_blocks for product in cut.space.products), default=1),
+        row_blocks=dearest.row_blocks,
         shared_bytes=shared_bytes,
         sharing_tiles=sharing_tiles,
     )
+
+
+def with_grid(work: Work, cuts: Sequence[Priced], total: Moved, machine: Machine) -> Work:
+    """The work of a matrix product with its grid, for schedules that share out the steps of tiles."""
+    tiles = sum(priced.cut.tiles for priced in cuts)
+    dearest = _dearest(cuts, machine, Sharing(min(tiles, machine.sm_count), work.members))
+    transfers = transfers_of([priced.cut for priced in cuts], dearest.cut, total)
+    return changed(work, grid=_grid(tiles, dearest, transfers, machine)) if dearest.cut.space.matrix else work
 
 
 def transfers_of(cuts: Sequence[Cut], dearest: Cut, total: Moved) -> Transfers:
@@ -84,9 +94,7 @@ def latency_cycles(cuts: Sequence[Cut], total: Moved, machine: Machine, *, summe
 
     The address of a product's operand is found once for a tile, while the tile before it is computed.
     """
-    spaces = [cut.space for cut in cuts]
-    looks_up = any(has(node, "indexes") for space in spaces for node in space.nodes if node not in space.looked_up)
-    lookups = 2 if looks_up else 1
+    lookups = 2 if any(cut.space.finds_rows for cut in cuts) else 1
     on_links = cycles_of_ps(2 * machine.network_latency_ps, machine.clock_hz) if summed else 0
     return arrival_cycles(machine, total.hbm_read) * lookups + on_links
 
@@ -118,6 +126,10 @@ def _last_part(cut: Cut, machine: Machine) -> tuple[Use, ...]:
     added = cut.parts * cut.partial_results
     waits = Use("sync", 2 * arrival_cycles(machine, 0), "count the parts")
     return waits, Use("vector", vector_cycles(machine, added), "add up the parts", (("vector_ops", added),))
+
+
+def _dearest(cuts: Sequence[Priced], machine: Machine, used: Sharing) -> Priced:
+    return max(cuts, key=lambda priced: _tile_cycles(priced, machine, used)) if len(cuts) > 1 else cuts[0]
 
 
 def _tile_cycles(priced: Priced, machine: Machine, used: Sharing) -> int:

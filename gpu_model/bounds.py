@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from gpu_model.machine import Machine
-from gpu_model.schedule import bound_of, schedule_named, serves_online
+from gpu_model.schedule import Bound, bound_of, schedule_named, serves_online
 from gpu_model.work import Choice, Use, Wave, Work
 from patterns.pipeline.hashed import changed
 
@@ -19,14 +19,26 @@ def least_cycles(names: tuple[str, ...], loaders: tuple[str, ...], work: Work, m
     The second is for attention. Predictions without loads are the greatest of several straight lines in the number of
     steps, so that each step more takes as long as the second one at least.
     """
-    least = tuple([bound_of(schedule_named(name))(work, machine) for name in names])
-    if not all(serves_online(schedule_named(name)) for name in names):
+    found = {bound: bound(work, machine) for bound in set(_bounds_of(names))}
+    least = tuple([found[bound] for bound in _bounds_of(names)])
+    if not _serve_online(names):
         return least
     paces = _paces(names, loaders, changed(work, name="", waves=IN_PLACE, steps=1, latency_cycles=0), machine)
     tiles, more = work.tiles, work.steps - 1
     around = machine.kernel_ramp_cycles + machine.kernel_drain_cycles
     computing = [around + tiles * min([first + more * step for first, step in pace]) for pace in paces]
     return tuple(map(max, least, computing))
+
+
+@lru_cache(maxsize=256)
+def _bounds_of(names: tuple[str, ...]) -> tuple[Bound, ...]:
+    """Schedules of a kind have one bound together, which need be found only once."""
+    return tuple(bound_of(schedule_named(name)) for name in names)
+
+
+@lru_cache(maxsize=256)
+def _serve_online(names: tuple[str, ...]) -> bool:
+    return all(serves_online(schedule_named(name)) for name in names)
 
 
 def reading_cycles(hbm_bytes: int, machine: Machine) -> int:

@@ -144,7 +144,7 @@ def _bounds(
     slots = min(most_slots(work, machine), work.tiles * work.steps)
     if any(cut.kept for cut in tiled.cuts):
         return dict.fromkeys(names, (0, -slots))
-    loaders = tuple(_loading(asked.fixed, name, machine)[0] for name in names)
+    loaders = _loaders(asked.fixed, names, machine)
     found = least_cycles(names, loaders, work, machine)
     # What only moves has no matrix work, whose clock would have to be known.
     load = (0, 1) if moving else tiled.matrix
@@ -249,6 +249,11 @@ def _loading(fixed: Options, name: str, machine: Machine) -> tuple[str, int]:
     """The loader of a schedule, and its warps that only load."""
     dma_warps = fixed_of(name, "dma_warps", fixed.dma_warps, dma_warp_counts(schedule_named(name)))
     return loader_of(fixed, name, machine), dma_warps
+
+
+@lru_cache(maxsize=256)
+def _loaders(fixed: Options, names: tuple[str, ...], machine: Machine) -> tuple[str, ...]:
+    return tuple(_loading(fixed, name, machine)[0] for name in names)
 
 
 def _least_warpgroups(

@@ -225,11 +225,15 @@ class Amounts:
 @made_directly
 @dataclass(frozen=True)
 class Priced:
-    """A cut with what one step and one end of a tile ask: several amounts where matrix and other work alternate."""
+    """A cut with what one step and one end of a tile ask: several amounts where matrix and other work alternate.
+
+    row_blocks: see Work.
+    """
 
     cut: Cut
     step: tuple[Amounts, ...]
     finish: Amounts
+    row_blocks: int = 1
 
     @computed_once
     def total(self) -> Amounts:
@@ -255,7 +259,8 @@ def price_cut(cut: Cut, machine: Machine, layout: str = USUAL) -> Priced:
             step.append(amounts)
         else:
             step[-1] += amounts
-    return Priced(cut, tuple(step), finish)
+    blocks = [mma_of(cut, product, machine, layout).row_blocks for product in cut.space.products]
+    return Priced(cut, tuple(step), finish, min(blocks, default=1))
 
 
 def amounts_of(cut: Cut, node: Node, machine: Machine, layout: str = USUAL) -> Amounts:

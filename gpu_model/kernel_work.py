@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from gpu_model.asked import Asked
-from gpu_model.assign import latency_cycles, transfers_of, waves, work_of
+from gpu_model.assign import latency_cycles, transfers_of, waves, with_grid, work_of
 from gpu_model.attention.work import in_grid_order, work_of_online
 from gpu_model.cluster import in_cluster, reached
 from gpu_model.cuts import Cut, Priced, row_bytes
 from gpu_model.machine import Machine
-from gpu_model.schedule import Schedule, by_tasks, longest_first, splits_shared
+from gpu_model.schedule import Schedule, adds_up, by_tasks, longest_first, splits_shared
 from gpu_model.smem_layout import layout_named, padding_bytes
 from gpu_model.traffic import Moved
 from gpu_model.warps.tasks import with_tasks
@@ -26,6 +26,7 @@ def work_alone(asked: Asked, cuts: tuple[Priced, ...], total: Moved, machine: Ma
         work = work_of_online(asked.what, cuts[0], total, machine)
     else:
         work = work_of(asked.what, cuts, total, machine, asked.members, collective=asked.job == "collective")
+        work = with_grid(work, cuts, total, machine) if asked.is_named and adds_up(asked.schedule) else work
     return _laid_in_smem(work, cuts, asked)
 
 

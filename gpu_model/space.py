@@ -116,6 +116,11 @@ class Space:
         """Names of the nodes that are only another address of what comes from outside."""
         return frozenset(node.name for chain in self.chains for node in chain.nodes) | {n.name for n in self.looked_up}
 
+    @computed_once
+    def finds_rows(self) -> bool:
+        """Whether what it loads is found by indices, which have to be there before."""
+        return any(has(node, "indexes") for node in self.nodes if node not in self.looked_up)
+
     def dims_of(self, node: Node) -> tuple[str, ...]:
         """Every dim of a node; of one that is only another address those by which it is read."""
         return self._dims.get(node) or dims_beside(self.graph, node, self.chains)
