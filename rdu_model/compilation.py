@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from patterns.errors import UnknownName
@@ -17,6 +17,7 @@ from rdu_model.cutting import Part
 from rdu_model.fit import check_family, check_memory, check_sockets, check_stages, check_streams
 from rdu_model.homes import Homes
 from rdu_model.machine import Machine
+from rdu_model.memory import expected, transfers
 from rdu_model.orchestrate import Intended, call_ps, launch_cost, mode_named
 from rdu_model.pipe import SOCKETS, Metapipe
 from rdu_model.section import Section
@@ -88,29 +89,42 @@ def compile_graph(graph: Graph, machine: Machine, choices: Choices, members: int
     check_family(machine)
     check_sockets(machine, members)
     check_memory(graph, machine, members)
-    # 2. Which nodes are one call; each as sections: tiling, parallelisation, buffers; cut where the grid is too small;
-    # then on the grid.
-    # Where they are sure to be made again, nobody looks for places yet.
-    sure = held_bytes(graph) > machine.hbm_bytes > 0
-    first = replace(choices, placement="estimate") if sure else choices
-    sections, refusals = _all_sections(graph, machine, first, members, Homes())
-    # 3. A home for every tensor; where HBM has no room for all of them, sections are made again for the pace of DDR.
-    homes = find_homes(graph, machine, sections)
-    away = as_homes(homes, machine)
-    if away.ddr:
-        sections, refusals = _all_sections(graph, machine, choices, members, away)
-        homes = find_homes(graph, machine, sections)
+    # 2. Which nodes are one call.
+    intended = _intended(graph, choices)
+    # 3. Each as sections: tiling, parallelisation, buffers; cut where the grid is too small; then on the grid.
+    # Streams from DDR are slower: where HBM has no room for all that the graph keeps, they are expected first.
+    away = Homes()
+    if held_bytes(graph) > machine.hbm_bytes > 0:
+        away = as_homes(find_homes(graph, machine, tuple(expected(graph, intended)), _blocks(intended)), machine)
+    sections, refusals = _all_sections(graph, machine, choices, members, intended, away)
+    # 4. A home for every tensor.
+    homes = _homes(graph, machine, sections)
+    if as_homes(homes, machine).ddr and not away.ddr:
+        # What passes between calls may have no room either.
+        away = as_homes(homes, machine)
+        sections, refusals = _all_sections(graph, machine, choices, members, intended, away)
+        homes = _homes(graph, machine, sections)
     return Compilation(_at_home(sections, as_homes(homes, machine)), refusals, homes)
 
 
+def _intended(graph: Graph, choices: Choices) -> tuple[Intended, ...]:
+    calls = mode_named(choices.mode).calls(graph)
+    return tuple(part for one in calls for part in apart(one)) if choices.collectives == "separate" else calls
+
+
+def _blocks(calls: Iterable[Intended | Compiled]) -> tuple[str, ...]:
+    return tuple(one.block.name for one in calls)
+
+
+def _homes(graph: Graph, machine: Machine, sections: tuple[Compiled, ...]) -> tuple[Home, ...]:
+    return find_homes(graph, machine, tuple(transfers(sections)), _blocks(sections))
+
+
 def _all_sections(
-    graph: Graph, machine: Machine, choices: Choices, members: int, homes: Homes
+    graph: Graph, machine: Machine, choices: Choices, members: int, intended: Iterable[Intended], homes: Homes
 ) -> tuple[tuple[Compiled, ...], tuple[Refusal, ...]]:
     """The sections of all calls, with tensors where `homes` says, and what could not be."""
     call_cycles = _call_cycles(machine, choices)
-    intended = mode_named(choices.mode).calls(graph)
-    if choices.collectives == "separate":
-        intended = tuple(part for one in intended for part in apart(one))
     node_named = {node.name: node for _, node in graph.nodes()}
     sections: list[Compiled] = []
     refusals: list[Refusal] = []
@@ -147,7 +161,7 @@ def compile_metapipe(
     one = Intended(metapipe.of_block, metapipe.nodes, 1, "written as one metapipe")
     parts = (replace(part, section=wired(part.section, choices.placement, choices.seed)) for part in found.parts)
     sections = tuple(_compiled(one, replace(found, parts=tuple(parts)), cached=False))
-    homes = find_homes(metapipe.graph, machine, sections)
+    homes = _homes(metapipe.graph, machine, sections)
     return Compilation(_at_home(sections, as_homes(homes, machine)), tuple(_refusals(one, found)), homes)
 
 

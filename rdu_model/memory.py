@@ -11,11 +11,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from patterns.count import compulsory_by_storage, storage_of
+from patterns.count import compulsory_by_storage, group_traffic, storage_of
 from patterns.graph import Graph
 from patterns.plan import Moved
 from rdu_model.homes import Tier
 from rdu_model.lanes import memory_for
+from rdu_model.orchestrate import Intended
 from rdu_model.pipe import ITERATION, Load, Placed, Store, over_steps, trips
 from rdu_model.section import Section
 
@@ -56,6 +57,20 @@ def transfers(sections: Sequence[Compiled]) -> Iterator[Transfer]:
             if carry.stored:
                 moved = section.flow.asked[carry.source].touched(section.flow.metapipe.graph.sizes)[1] * calls
                 yield _transfer(section, number, calls, carry.tensor, True, moved, moved)
+
+
+def expected(graph: Graph, intended: Sequence[Intended]) -> Iterator[Transfer]:
+    """What calls would move if none brought or stored anything twice: known before there are sections.
+
+    What all executions in a call share, or hand from one to the next, is there once.
+    """
+    for number, one in enumerate(intended):
+        calls = one.block.count // one.iterations
+        moved = group_traffic(graph, one.block.name, one.nodes)
+        for written, parts in ((False, moved.reads), (True, moved.writes)):
+            for name, num_bytes in parts:
+                total = num_bytes * (one.block.count if graph.copies(name) > 1 else calls)
+                yield Transfer(number, calls, name, name, "hbm", written, total, total)
 
 
 def _load(section: Section, found: Placed, number: int, calls: int) -> Transfer:

@@ -6,13 +6,16 @@ their reads and writes move in one run, most first, symbols get the lowest addre
 HBM, or where it has no room in DDR. So those that move least are spilled first (SN40L paper, section V-A), and symbols
 that do not live at the same time share addresses. A symbol lies in one memory as a whole: parts of every layer then
 stream from HBM and from DDR at the same time, where whole layers in DDR would leave HBM idle.
+
+What sections read again for each of their tiles is not known before they are made. They are made for the homes that
+follow from what their calls have to move, and what they are found to move says where tensors lie.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from patterns.count import tensor_bytes
 from patterns.errors import DoesNotFit
@@ -20,10 +23,7 @@ from patterns.graph import Graph
 from patterns.plan import Room
 from rdu_model.homes import Homes, Tier
 from rdu_model.machine import Machine
-from rdu_model.memory import Transfer, transfers
-
-if TYPE_CHECKING:
-    from rdu_model.compilation import Compiled
+from rdu_model.memory import Transfer
 
 Use = Literal["weights", "states", "inputs", "outputs", "between calls"]
 PASSING: Use = "between calls"
@@ -70,12 +70,12 @@ def tiers(machine: Machine) -> dict[Tier, int]:
     return {tier: size for tier, size in found.items() if size}
 
 
-def find_homes(graph: Graph, machine: Machine, sections: Sequence[Compiled]) -> tuple[Home, ...]:
-    """A home for every symbol of a graph whose calls these are. Raises DoesNotFit.
+def find_homes(graph: Graph, machine: Machine, streams: Sequence[Transfer], calls: Sequence[str]) -> tuple[Home, ...]:
+    """A home for every symbol of a graph whose calls, of these blocks, move these streams. Raises DoesNotFit.
 
     What passes between calls and fits nowhere stands behind the end of the last memory: see `warnings_of`.
     """
-    left = sorted(symbols(graph, sections), key=_order)
+    left = sorted(symbols(graph, streams, calls), key=_order)
     homes: list[Home] = []
     memories = list(tiers(machine))
     for tier in memories:
@@ -123,18 +123,18 @@ def _too_large(symbol: Symbol, homes: Iterable[Home], machine: Machine) -> DoesN
     return DoesNotFit(what, "bytes of memory per socket", symbol.num_bytes, largest, help_text, memory=True)
 
 
-def symbols(graph: Graph, sections: Sequence[Compiled]) -> tuple[Symbol, ...]:
+def symbols(graph: Graph, streams: Sequence[Transfer], calls: Sequence[str]) -> tuple[Symbol, ...]:
     """Every symbol: what a run is given and leaves lives all the time, the others while calls need them."""
     found: dict[str, list[Transfer]] = {}
-    for stream in transfers(sections):
+    for stream in streams:
         found.setdefault(stream.storage, []).append(stream)
-    blocks = _calls_of_blocks(sections)
+    blocks = _calls_of_blocks(calls)
     made = []
     for names in _together(graph, found):
         uses = [stream for name in names for stream in found.get(name, ())]
         mine = [_use(graph, name) for name in names]
         use = next((one for one in mine if one != PASSING), PASSING)
-        first, last = (0, max(0, len(sections) - 1)) if use != PASSING else _life(graph, names, uses, blocks)
+        first, last = (0, max(0, len(calls) - 1)) if use != PASSING else _life(graph, names, uses, blocks)
         size = sum(tensor_bytes(graph, name) * graph.copies(name) for name in names)
         made.append(Symbol(names, use, size, sum(stream.num_bytes for stream in uses), first, last))
     return tuple(made)
@@ -162,11 +162,11 @@ def _together(graph: Graph, used: Iterable[str]) -> list[tuple[str, ...]]:
     return [tuple(names) for names in found.values()]
 
 
-def _calls_of_blocks(sections: Sequence[Compiled]) -> dict[str, tuple[int, int]]:
+def _calls_of_blocks(calls: Sequence[str]) -> dict[str, tuple[int, int]]:
     """The numbers of the first and the last call of each block."""
     found: dict[str, tuple[int, int]] = {}
-    for number, one in enumerate(sections):
-        found[one.block.name] = (found.get(one.block.name, (number, number))[0], number)
+    for number, block in enumerate(calls):
+        found[block] = (found.get(block, (number, number))[0], number)
     return found
 
 

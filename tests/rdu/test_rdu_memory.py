@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from random import Random
 
 import pytest
@@ -11,8 +12,8 @@ from hypothesis import strategies as st
 from patterns.library import workload
 from patterns.write import write_graph
 from rdu_model import Choices, compile_graph, load_machine, lower
-from rdu_model.memory import off_chip
-from rdu_model.orchestrate import mode_names
+from rdu_model.memory import expected, off_chip, transfers
+from rdu_model.orchestrate import mode_named, mode_names
 from rdu_model.spill import find_homes
 from tests.random_graphs import random_graph
 from tests.rdu.memory_checks import (
@@ -70,7 +71,8 @@ def test_rows_are_the_traffic_and_homes_do_not_collide(random: Random, mode: str
     report = report_of(plan)
     assert report.time_ps >= report.bound_ps
     assert sum(amount for _, amount in report.waterfall_ps) == report.time_ps
-    assert find_homes(graph, machine, compiled.sections) == compiled.homes
+    blocks = [one.block.name for one in compiled.sections]
+    assert find_homes(graph, machine, tuple(transfers(compiled.sections)), blocks) == compiled.homes
 
 
 @pytest.mark.parametrize("mode", mode_names())
@@ -83,6 +85,22 @@ def test_rows_of_llama_are_its_traffic(phase: str, hbm: str, mode: str) -> None:
     check_homes(compiled, machine)
     check_nothing_is_overwritten(graph, compiled)
     check_rows(graph, compiled, lower(graph, machine, mode=mode, members=2))
+
+
+@pytest.mark.parametrize("mode", mode_names())
+@pytest.mark.parametrize("name", ["llama-3.1-8b", "mixtral-8x7b", "mamba2", "softmax"])
+def test_calls_move_once_what_they_were_expected_to_before_they_were_sections(name: str, mode: str) -> None:
+    graph = workload(name)
+    compiled = compile_graph(graph, load_machine("sn40l"), Choices(mode))
+    due: Counter[tuple[int, str, bool]] = Counter()
+    found: Counter[tuple[int, str, bool]] = Counter()
+    for stream in expected(graph, mode_named(mode).calls(graph)):
+        due[stream.section, stream.storage, stream.written] += stream.num_bytes
+    for stream in transfers(compiled.sections):
+        found[stream.section, stream.storage, stream.written] += stream.once_bytes
+    # What all executions in a call share may be small enough to be brought by each of them.
+    assert due == found if mode != "looped" else due <= found
+    assert found.total() <= 1.001 * due.total()
 
 
 def test_fusion_removes_what_passes_between_calls_and_nothing_else() -> None:
