@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Callable
-from heapq import heappop, heappush
+from heapq import heappop, heappush, heapreplace
+from typing import NamedTuple
 
 from patterns.pipeline.program import Program
 
@@ -18,20 +19,15 @@ Step = Callable[[], int]
 Queue = deque[int]
 # Where a time goes: a queue's append, and the role that takes from it.
 Give = tuple[Callable[[int], None], int]
-Signature = tuple[int, ...]
 
 
-class Work:
+class Work(NamedTuple):
     """What is asked of a shared unit: whether the role waits for its end, else who learns when it is usable."""
 
-    __slots__ = ("cycles", "gives", "index", "latency", "waited")
-
-    def __init__(self, index: int, cycles: int, latency: int, waited: bool, gives: tuple[Give, ...]) -> None:
-        self.index = index
-        self.cycles = cycles
-        self.latency = latency
-        self.waited = waited
-        self.gives = gives
+    cycles: int
+    latency: int
+    waited: bool
+    gives: tuple[Give, ...]
 
 
 class SharedUnit:
@@ -70,7 +66,8 @@ class Dataflow:
         self.ended = [False] * roles
         self.ready = list(range(roles))  # roles that may go on
         self.queues: list[list[Queue]] = [[] for _ in range(roles)]
-        self.held: list[tuple[int, Queue]] = []  # all queues, with their roles
+        self.taken: list[Queue] = []  # all queues of roles that have not ended, as far as `some_ended` is False
+        self.some_ended = True
         self.free: list[list[int]] = [[] for _ in range(roles)]  # when units are free that it has alone
         self.works: list[Work] = []
         self.shared: list[SharedUnit] = []
@@ -79,73 +76,62 @@ class Dataflow:
         self.due = -1  # the loop at whose boundary the run is to be looked at
         self.lap = False  # whether it is an outermost loop of the role whose laps are
         self.time = 0  # when a shared unit took its latest request
-        self.skipped = 0  # cycles left out so far
         self.latest = 0  # the last thing known that no queue holds
 
     def queue(self, role: int, times: Queue) -> Queue:
         """A new queue of a role."""
         self.queues[role].append(times)
-        self.held.append((role, times))
         return times
 
     def grant(self) -> bool:
         """Let the shared unit that is first take its next request. False if nothing is asked."""
-        first = None
-        for unit in self.shared:
-            if unit.queue and (first is None or unit.next_take < first.next_take):
-                first = unit
-        if first is None:
+        shared = self.shared
+        first = shared[0] if len(shared) == 1 else self._first()
+        if first is None or not first.queue:
             return False
         asked, role, index = heappop(first.queue)
-        work, now = self.works[index], max(heappop(first.lanes), asked)
-        self.time = now
-        end = now + work.cycles
-        heappush(first.lanes, end)
-        if line := first.lines.get(role):
+        cycles, latency, waited, gives = self.works[index]
+        lanes = first.lanes
+        self.time = now = asked if asked > lanes[0] else lanes[0]
+        end = now + cycles
+        heapreplace(lanes, end)
+        line = first.lines.get(role)
+        if line:
             issued, later = line.popleft()
             heappush(first.queue, (max(now, issued), role, later))
         else:
             first.asked[role] = False
-        if work.waited:
+        if waited:
             self.clock[role] = end
             self.pcs[role] += 1
             self.ready.append(role)
-        for put, taker in work.gives:
-            put(end + work.latency)
+        for put, taker in gives:
+            put(end + latency)
             if self.blocked[taker]:
                 self.blocked[taker] = False
                 self.ready.append(taker)
         return True
 
-    def sign(self) -> Signature:
-        """All that the rest of the run follows from, but loop counters, relative to `time`.
-
-        A role's next move comes after `time`, and not before its clock: what is known to be earlier counts as then.
-        """
-        now, ended = self.time, self.ended
-        floors = [
-            clock if waits and clock > now else now for clock, waits in zip(self.clock, self.blocked, strict=True)
-        ]
-        going = [role for role, over in enumerate(ended) if not over]
-        held = [(floors[role], times) for role, times in self.held if not ended[role]]
-        values = [*self.pcs, *[floors[role] - now for role in going], *[len(times) for _, times in held]]
-        values += [(time if time > floor else floor) - now for floor, times in held for time in times]
-        values += [max(time, floors[role]) - now for role in going for time in self.free[role]]
+    def _first(self) -> SharedUnit | None:
+        """The shared unit that takes its next request first."""
+        first = None
         for unit in self.shared:
-            values += sorted([max(free, now) - now for free in unit.lanes])
-            values.append(len(unit.queue))
-            for asked, role, work in sorted(unit.queue):
-                line = unit.lines.get(role, ())
-                values += (asked - now, role, work, len(line))
-                for issued, later in line:
-                    values += (max(issued, now) - now, later)
-        return tuple(values)
+            if unit.queue and (first is None or unit.next_take < first.next_take):
+                first = unit
+        return first
+
+    def waiting(self) -> list[int]:
+        """How much is in each queue of a role that has not ended."""
+        if self.some_ended:
+            self.some_ended = False
+            queues = zip(self.queues, self.ended, strict=True)
+            self.taken = [times for own, ended in queues if not ended for times in own]
+        return list(map(len, self.taken))
 
     def close(self, role: int) -> None:
         """A role that ended has nothing more to take: when the last of what is in its queues came counts."""
-        self.latest = max(self.latest, self.clock[role] + self.skipped)
-        self.clock[role] = -self.skipped
+        self.latest = max(self.latest, self.clock[role])
         for times in self.queues[role]:
             if times:
-                self.latest = max(self.latest, max(times) + self.skipped)
+                self.latest = max(self.latest, *times)
                 times.clear()

@@ -128,7 +128,7 @@ class Writer:
 
     def _add_work(self, cycles: int, latency: int, waited: bool, gives: tuple[Give, ...]) -> int:
         works = self._run.works
-        works.append(Work(len(works), cycles, latency, waited, gives))
+        works.append(Work(cycles, latency, waited, gives))
         return len(works) - 1
 
     def _flush(self) -> None:
@@ -164,7 +164,7 @@ class Writer:
         run, role = self._run, self._role
 
         def end() -> int:
-            run.ended[role] = True
+            run.ended[role] = run.some_ended = True
             run.close(role)
             return BLOCKED
 
@@ -210,7 +210,7 @@ class Writer:
         def look() -> int:
             nonlocal last, gap
             now = clock[role]
-            if lap or now - last == gap:
+            if lap or (now - last == gap and not run.lap):
                 run.due, run.lap = counter, lap
             last, gap = now, now - last
             return again()

@@ -7,10 +7,11 @@ are served in the order of time. Periods are left out as jump.py does, but no sp
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
-from operator import sub
+from itertools import compress
+from operator import ne
 
-from patterns.pipeline.dataflow import Dataflow, SharedUnit, Signature, Step
+from patterns.pipeline.dataflow import Dataflow, SharedUnit, Step
+from patterns.pipeline.dataflow_periods import Moment, comes_next, glance, is_period, leave_out, look
 from patterns.pipeline.dataflow_steps import Queues, Watch, Writer
 from patterns.pipeline.program import Program
 from patterns.pipeline.script import Loop, Run, Start
@@ -21,8 +22,11 @@ from patterns.pipeline.uses import busy_cycles, counters, flat_ops
 
 # After so many looks at a loop that found no period it is let be for twice as many boundaries as the last time.
 LOOKS_IN_A_ROW = 2
-# A look takes as long as so many moves of roles; all looks take at most one in SHARE of the moves. MOVES_FREE are free.
-MOVES_PER_LOOK, SHARE, MOVES_FREE = 50, 3, 2000
+# A look takes as long as so many moves of roles, a signature as MOVES_TO_SIGN more; all looks take at most one in SHARE
+# of the moves. MOVES_FREE are free.
+MOVES_PER_LOOK, MOVES_TO_SIGN, SHARE, MOVES_FREE = 10, 30, 3, 2000
+# Where looks find periods more of them pay: so many moves for each that is found.
+MOVES_FOR_FOUND = 120
 # A run of more moves than these goes on in `simulate`, which finds more periods.
 MOST_MOVES = 2_000_000
 
@@ -44,18 +48,12 @@ def total_cycles(program: Program) -> int:
     return simulate(program, spans=False).total_cycles if found is None else found
 
 
-@dataclass(frozen=True)
-class _Moment:
-    signature: Signature
-    counters: tuple[int, ...]
-    cycle: int
-
-
 class Duration:
     """A run in the order of data.
 
-    moves, looks: how often a role went on, and the state was looked at. seen, misses, rests: by loop, its last moment,
-    how many looks found no period, and how many of its boundaries are to be let be.
+    moves, spent: how often a role went on, and as how many moves all looks count. left_out: cycles that were. seen,
+    misses, rests: by loop, its last moment, how many looks found no period, and how many of its boundaries are to be
+    let be.
     """
 
     def __init__(self, program: Program, wires: Wiring) -> None:
@@ -66,20 +64,30 @@ class Duration:
         self.steps: list[list[Step]] = [
             Writer(self.run, program, wires, queues, role, watch).steps for role, watch in enumerate(watches)
         ]
-        self.moves = self.looks = 0
-        self.seen: dict[int, _Moment] = {}
+        self.moves = self.spent = self.looks = self.next_lap = self.left_out = 0
+        owner = {loop: role for role, own in enumerate(self.run.counters) for loop in own}
+        self.owner = [owner[loop] for loop in range(len(owner))]
+        self.seen: dict[int, Moment] = {}
         self.misses: dict[int, int] = {}
         self.rests: dict[int, int] = {}
 
     def cycles(self) -> int | None:
         """Run to the end; None if not all roles reach it, or not soon."""
-        run, advance, grant = self.run, self._advance, self.run.grant
-        while True:
-            advance()
+        run, grant = self.run, self.run.grant
+        ready, steps, pcs = run.ready, self.steps, run.pcs
+        while self.moves <= MOST_MOVES:
+            # All roles go on as far as they can.
+            while ready:
+                role = ready.pop()
+                code, pc = steps[role], pcs[role]
+                while (following := code[pc]()) >= 0:
+                    pc = following
+                pcs[role] = pc
+                self.moves += 1
             if run.due >= 0:
                 self._look(run.due, run.lap)
-                run.due = -1
-            if self.moves > MOST_MOVES or not grant():
+                run.due, run.lap = -1, False
+            if not grant():
                 break
         # Tiles that nobody reads are a mistake, which `simulate` explains.
         if not all(run.ended) or any(self.tiles):
@@ -88,57 +96,58 @@ class Duration:
             run.close(role)
         return run.latest
 
-    def _advance(self) -> None:
-        """Let all roles go on as far as they can."""
-        ready, steps, pcs, moves = self.run.ready, self.steps, self.run.pcs, 0
-        while ready:
-            role = ready.pop()
-            code, pc = steps[role], pcs[role]
-            while (following := code[pc]()) >= 0:
-                pc = following
-            pcs[role] = pc
-            moves += 1
-        self.moves += moves
-
     def _look(self, loop: int, lap: bool) -> None:
         """Jump over periods if this boundary of a loop ends one."""
         rest = 0 if lap else self.rests.get(loop, 0)
         if rest:
             self.rests[loop] = rest - 1
             return
-        if self.looks * MOVES_PER_LOOK > MOVES_FREE + self.moves // SHARE:
+        if self.spent > MOVES_FREE + self.moves // SHARE and not (lap and self.moves > self.next_lap):
             return
         self.looks += 1
-        moment = self._moment()
-        before = self.seen.get(loop)
-        if before is not None and before.signature == moment.signature and self._jump(before, moment):
-            self.misses[loop] = 0
-            moment = self._moment()
-        else:
-            self.misses[loop] = misses = self.misses.get(loop, 0) + 1
-            if not misses % LOOKS_IN_A_ROW:
-                self.rests[loop] = 1 << misses // LOOKS_IN_A_ROW
+        self.spent += MOVES_PER_LOOK
+        before, moment = self.seen.get(loop), glance(self.run)
         self.seen[loop] = moment
+        alike = before is not None and before.outline == moment.outline
+        roles = self._moved(before, moment) if before and alike else ()
+        if lap or roles:
+            self.spent += MOVES_TO_SIGN
+            look(self.run, moment, self._going() if lap else roles)
+            self.next_lap = self.moves + SHARE * (MOVES_PER_LOOK + MOVES_TO_SIGN) if lap else self.next_lap
+        if before and roles and (not before.times or self._jump(before, moment, roles)):
+            self.misses[loop] = 0
+            if before.times:
+                self.spent -= MOVES_FOR_FOUND
+                self.seen[loop] = glance(self.run)
+            return
+        self.misses[loop] = misses = self.misses.get(loop, 0) + 1
+        if not misses % LOOKS_IN_A_ROW:
+            self.rests[loop] = 1 << misses // LOOKS_IN_A_ROW
 
-    def _moment(self) -> _Moment:
-        run = self.run
-        return _Moment(run.sign(), tuple(run.left), run.time + run.skipped)
+    def _going(self) -> list[int]:
+        return [role for role, over in enumerate(self.run.ended) if not over]
 
-    def _jump(self, before: _Moment, moment: _Moment) -> bool:
-        """Leave out all periods like the one between two equal moments in which no loop ends; whether there are any."""
-        run = self.run
-        fall = tuple(map(sub, before.counters, moment.counters))
-        moving = [counter for counter, by in enumerate(fall) if by]
-        if not moving or min(fall) < 0 or any(sum(fall[c] > 0 for c in own) > 1 for own in run.counters):
+    def _moved(self, before: Moment, moment: Moment) -> tuple[int, ...]:
+        """Roles that went round a loop since then. One that moved otherwise is elsewhere."""
+        changed = compress(self.owner, map(ne, before.left, moment.left))
+        return tuple(dict.fromkeys(changed))
+
+    def _jump(self, before: Moment, moment: Moment, roles: tuple[int, ...]) -> bool:
+        """Leave out all periods like the one between two moments in which no loop ends; whether there are any."""
+        run, cycles = self.run, moment.time - before.time
+        fall = [was - left for was, left in zip(before.left, moment.left, strict=True)]
+        moving = [loop for loop, by in enumerate(fall) if by]
+        if min(fall) < 0 or len(roles) < len(moving) or not is_period(before, moment, roles):
             return False
-        repeats = min((moment.counters[counter] - 1) // fall[counter] for counter in moving)
+        repeats = min([(run.left[loop] - 1) // fall[loop] for loop in moving])
+        until = comes_next(run, roles)
+        if until is not None and cycles:
+            repeats = min(repeats, (until - run.time - 1) // cycles)
         if repeats < 1:
             return False
-        for role, ended in enumerate(run.ended):
-            if ended:
-                run.close(role)
+        self.left_out += repeats * cycles
         run.left[:] = [left - repeats * by for left, by in zip(run.left, fall, strict=True)]
-        run.skipped += repeats * (moment.cycle - before.cycle)
+        leave_out(run, before, moment, roles, repeats * cycles)
         return True
 
 
