@@ -14,6 +14,9 @@ from math import prod, sqrt
 
 from rdu_model.price import Grid, cycles, fewest_pcus, spread
 
+# By so much longer times are tried when PCUs are looked for with which the slowest stage takes at most some time.
+STEP = 1.1
+
 
 @dataclass(frozen=True)
 class Task:
@@ -31,9 +34,9 @@ def allocate(stages: Sequence[Task], pcus: int) -> tuple[int, ...]:
     left is put aside, and the others go on. So the slowest stage is as fast as it can be, then the second slowest ...
     """
     weights = _weights(stages)
-    given = [1] * len(stages)
-    left = pcus - len(stages)
-    slowest = [(-_time(stage, 1) * weights[stage.phase], index) for index, stage in enumerate(stages)]
+    given = _on_the_way(stages, [weights[stage.phase] for stage in stages], pcus)
+    left = pcus - sum(given)
+    slowest = [(-_time(stage, given[at]) * weights[stage.phase], at) for at, stage in enumerate(stages)]
     heapify(slowest)
     while slowest:
         _, index = heappop(slowest)
@@ -47,6 +50,34 @@ def allocate(stages: Sequence[Task], pcus: int) -> tuple[int, ...]:
             given[index] = needed
             heappush(slowest, (-_time(stage, needed) * weights[stage.phase], index))
     return tuple(given)
+
+
+def _on_the_way(stages: Sequence[Task], weights: Sequence[float], pcus: int) -> list[int]:
+    """What the stages have at some moment on the way there, before anybody lacks PCUs.
+
+    That is when the slowest takes no longer than some time: each then has the fewest with which it does so, too.
+    """
+    blocks = [prod(stage.work.blocks) for stage in stages]
+    work = sum(stage.work.total_cycles * stage.tiles * weight for stage, weight in zip(stages, weights, strict=True))
+    longest = work / max(1, pcus)
+    while True:
+        longest *= STEP
+        most = [_most_blocks(*one, longest) for one in zip(stages, weights, blocks, strict=True)]
+        if sum([-(-count // each) for count, each in zip(blocks, most, strict=True)]) <= pcus:
+            given = [fewest_pcus(stage.work.blocks, each) for stage, each in zip(stages, most, strict=True)]
+            if sum(given) <= pcus:
+                return given
+
+
+def _most_blocks(stage: Task, weight: float, blocks: int, longest: float) -> int:
+    """The most blocks of one PCU with which a stage takes no longer, or where more PCUs are of no use."""
+    each, least = stage.work.block_cycles, stage.work.least_cycles
+    if not each * stage.tiles:
+        return max(1, blocks)
+    most = min(blocks, int(longest / (each * stage.tiles * weight)) + 1)
+    while most > 1 and max(most * each, least) * stage.tiles * weight > longest:
+        most -= 1
+    return min(blocks, max(1, most, least // each))
 
 
 def _weights(stages: Sequence[Task]) -> dict[str, float]:

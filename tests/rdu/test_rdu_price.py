@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from itertools import product
-from math import prod
+from math import prod, sqrt
+from random import Random
 
 import pytest
 from hypothesis import given
@@ -94,6 +95,40 @@ def test_the_slowest_stage_is_as_fast_as_the_fabric_allows(
     assert sum(found) <= pcus
     ways = (way for way in product(range(1, pcus + 1), repeat=len(loads)) if sum(way) <= pcus)
     assert slowest(found) == min(map(slowest, ways))
+
+
+def one_by_one(stages: list[Task], pcus: int) -> tuple[int, ...]:
+    """From one PCU each on: the slowest gets what makes it faster, until nobody can be helped."""
+    work: dict[str, int] = {}
+    for stage in stages:
+        work[stage.phase] = work.get(stage.phase, 0) + stage.work.total_cycles * stage.tiles
+    given, open_ = [1] * len(stages), set(range(len(stages)))
+    while open_:
+        times = {
+            at: cycles(stages[at].work, given[at]) * stages[at].tiles * (1 / sqrt(max(1, work[stages[at].phase])))
+            for at in sorted(open_)
+        }
+        at = max(times, key=times.__getitem__)
+        grid_of = stages[at].work
+        each = prod(spread(grid_of.blocks, given[at]))
+        more = fewest_pcus(grid_of.blocks, each - 1) - given[at] if each > 1 else 0
+        if not more or each * grid_of.block_cycles <= grid_of.least_cycles or more > pcus - sum(given):
+            open_.remove(at)
+        else:
+            given[at] += more
+    return tuple(given)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_a_search_that_begins_on_the_way_ends_where_one_from_the_start_does(seed: int) -> None:
+    rng = Random(seed)
+    stages = []
+    for _ in range(rng.randint(1, 12)):
+        flat, deep = (rng.randint(1, 900),), (rng.choice((1, 8)), rng.randint(1, 12), rng.randint(1, 60))
+        work = Grid(rng.choice((flat, deep)), rng.choice((1, 2, 5, 64)), rng.choice((0, 0, 40, 3000)))
+        stages.append(Task(work, rng.choice((1, 3, 32, 500)), rng.choice(("", "a", "b"))))
+    pcus = len(stages) + rng.randint(0, 300)
+    assert allocate(stages, pcus) == one_by_one(stages, pcus)
 
 
 def test_pcus_left_over_make_other_stages_faster() -> None:
