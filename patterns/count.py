@@ -242,6 +242,7 @@ def _repeats(graph: Graph, block: Block) -> _Repeats:
     return _Repeats(block.count, carried, frozenset(changing))
 
 
+@lru_cache(maxsize=64)
 def compulsory_by_storage(graph: Graph) -> tuple[Mapping[str, int], Mapping[str, int]]:
     """Bytes that one run must move, by the storage that they are of: read, and written."""
     nodes = [(node, repeats) for block in graph.blocks for repeats in [_repeats(graph, block)] for node in block.nodes]

@@ -39,15 +39,15 @@ def map_to_banks(held: Sequence[Buffer], free: int, machine: Machine) -> tuple[B
     return tuple(found)
 
 
-def turns_of(flow: Flow, buffer: Buffer, groups: Mapping[str, Group], name: str) -> Fraction:
+def turns_of(flow: Flow, buffer: Buffer, groups: Mapping[str, Group], name: str) -> Fraction | int:
     """For how many bytes the buffer is busy for each one that this item reads or writes there; 1 without turns."""
     if not buffer.turns:
-        return Fraction(1)
+        return 1
     link = buffer.link
     written = buffer.slot_bytes * link.tiles
     read = {reader: _read(flow, buffer, groups, reader) for reader in link.readers}
     own = written if name == link.source else read[name]
-    return Fraction(written + sum(read.values()), own) if own else Fraction(1)
+    return Fraction(written + sum(read.values()), own) if own else 1
 
 
 def _read(flow: Flow, buffer: Buffer, groups: Mapping[str, Group], reader: str) -> int:

@@ -7,10 +7,11 @@ states that of one tile; what is left over serves bandwidth, and then these stre
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 
 from patterns.follow import FIRST
+from patterns.pipeline.hashed import changed, made_directly
 from rdu_model.collective import exchange
 from rdu_model.flow import Flow, Link
 from rdu_model.homes import first_memory
@@ -21,6 +22,7 @@ from rdu_model.shortage import Shortage
 from rdu_model.streams import Stream, slots_ahead
 
 
+@made_directly
 @dataclass(frozen=True)
 class Group:
     """A stage on its PCUs, for a full tile: its grid, how often it reads each operand from PMUs, its cycles."""
@@ -31,6 +33,7 @@ class Group:
     cycles: int
 
 
+@made_directly
 @dataclass(frozen=True)
 class Buffer:
     """The PMUs of a link: `slots` tiles of `slot_bytes`. turns: slots share a bank, so reads and writes take turns."""
@@ -57,10 +60,10 @@ def pmus_for(slots_bytes: int, read: Fraction | int, written: Fraction | int, ma
     return max(1, -(-slots_bytes // machine.pmu_bytes), -(-read // port), -(-written // port))
 
 
-def group(flow: Flow, name: str, pcus: int, machine: Machine) -> Group:
-    """A stage on so many PCUs (0 for one that only moves bytes or sends them)."""
+def group(flow: Flow, name: str, pcus: int, machine: Machine, known: Grid | None = None) -> Group:
+    """A stage on so many PCUs (0 for one that only moves bytes or sends them). known: its grid, if it is."""
     asked = flow.asked[name]
-    work = grid(asked, flow.sizes_at(name), machine)
+    work = known or grid(asked, flow.full_sizes[name], machine)
     return Group(pcus, work, rereads(asked, work, max(1, pcus)), cycles(work, pcus) if pcus else 0)
 
 
@@ -69,6 +72,8 @@ def slot_bytes(flow: Flow, link: Link) -> int:
 
     Of a window's operand the first step is the greatest: later ones still have the elements that windows share.
     """
+    if not flow.ends and link.level == len(flow.leaves[link.source].path) and link.source in flow.touched:
+        return flow.touched[link.source][1]
     sizes = flow.sizes_at(link.source, link.level)
     sizes |= dict.fromkeys((FIRST + dim for dim in flow.ends), 1)
     if isinstance(flow.leaves[link.source].leaf, Load):
@@ -82,7 +87,7 @@ def buffers(flow: Flow, groups: Mapping[str, Group], machine: Machine) -> Buffer
     # Of a stream of weights or states a single tile must be there.
     depths = [1 if _may_run_ahead(flow, link) else link.depth for link in flow.links]
     least = [Buffer(link, depth, slot_bytes(flow, link), 0) for link, depth in zip(flow.links, depths, strict=True)]
-    least = [replace(b, pmus=pmus_for(b.slots * b.slot_bytes, 0, 0, machine)) for b in least]
+    least = [changed(b, pmus=pmus_for(b.slots * b.slot_bytes, 0, 0, machine)) for b in least]
     free = machine.pmus - carried - sum(buffer.pmus for buffer in least)
     if free < 0:
         greatest = max(least, key=lambda buffer: buffer.pmus)
@@ -92,7 +97,7 @@ def buffers(flow: Flow, groups: Mapping[str, Group], machine: Machine) -> Buffer
     wanted = [_fast_enough(flow, buffer, groups, machine) for buffer in least]
     extra = sum(wanted) - sum(buffer.pmus for buffer in least)
     fast = [
-        replace(buffer, pmus=buffer.pmus + (want - buffer.pmus) * min(free, extra) // max(1, extra))
+        changed(buffer, pmus=buffer.pmus + (want - buffer.pmus) * min(free, extra) // max(1, extra))
         for buffer, want in zip(least, wanted, strict=True)
     ]
     left = machine.pmus - carried - sum(buffer.pmus for buffer in fast)
@@ -108,7 +113,7 @@ def _with_tiles_under_way(flow: Flow, held: list[Buffer], free: int, machine: Ma
         slots = min(slots_under_way(flow, buffer.link, machine), max(buffer.slots, room))
         pmus = max(buffer.pmus, pmus_for(slots * buffer.slot_bytes, 0, 0, machine))
         free -= pmus - buffer.pmus
-        found.append(replace(buffer, slots=slots, pmus=pmus))
+        found.append(changed(buffer, slots=slots, pmus=pmus))
     return found
 
 
@@ -221,7 +226,7 @@ def _with_slots(flow: Flow, held: list[Buffer], room_bytes: int, machine: Machin
         buffer = held[number]
         slots = min(slots, buffer.link.tiles)
         pmus = max(buffer.pmus, pmus_for(slots * buffer.slot_bytes, 0, 0, machine))
-        found[number] = replace(buffer, slots=slots, pmus=pmus)
+        found[number] = changed(buffer, slots=slots, pmus=pmus)
     return found
 
 

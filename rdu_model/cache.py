@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from patterns.graph import Graph, Node, Tensor
+from patterns.pipeline.hashed import changed
 from rdu_model.calls import Made, make
 from rdu_model.cutting import Part
 from rdu_model.extents import named_extents
@@ -19,6 +20,8 @@ from rdu_model.section import Section
 from rdu_model.sections import Piece
 from rdu_model.wiring import wired
 
+# What is worked out of a section and knows no graph.
+SAME = ("program", "counters", "buffers_of", "pmus", "pcus")
 # Intended calls that are kept; the ones that were not asked for the longest go. A decoder's takes about 0.3 MB.
 KEPT = 512
 
@@ -78,7 +81,9 @@ def forget() -> None:
 @lru_cache(maxsize=KEPT)
 def _made(content: Content) -> Made:
     found = _unwired(replace(content, placement="", seed=0))
-    parts = (replace(part, section=wired(part.section, content.placement, content.seed)) for part in found.parts)
+    parts = [replace(part, section=wired(part.section, content.placement, content.seed)) for part in found.parts]
+    for part in parts:
+        part.section.counters  # noqa: B018  worked out once for all graphs that have this content
     return replace(found, parts=tuple(parts))
 
 
@@ -134,5 +139,8 @@ def _moved(section: Section, graph: Graph) -> Section:
     flow = section.flow
     if flow.metapipe.graph is graph:
         return section
-    asked = {name: replace(found, graph=graph) for name, found in flow.asked.items()}
-    return replace(section, flow=replace(flow, metapipe=replace(flow.metapipe, graph=graph), asked=asked))
+    asked = {name: changed(found, graph=graph) for name, found in flow.asked.items()}
+    moved = replace(section, flow=replace(flow, metapipe=replace(flow.metapipe, graph=graph), asked=asked))
+    # What was worked out of it before follows from the content, too.
+    vars(moved).update({name: kept for name, kept in vars(section).items() if name in SAME})
+    return moved

@@ -27,7 +27,7 @@ SPILL_SLOTS = 2
 def emit(section: Section) -> Program:
     """The Program of a section, in cycles of its machine's clock."""
     flow = section.flow
-    sizes = flow.metapipe.sizes
+    sizes = dict(flow.metapipe.sizes)
     read: dict[str, list[Link]] = {name: [] for name in flow.leaves}
     made: dict[str, list[Link]] = {name: [] for name in flow.leaves}
     for buffer in section.buffers:

@@ -54,9 +54,28 @@ class Flow:
         return cut_sizes(self.metapipe.sizes, self.leaves[name].path[:level])
 
     @cached_property
+    def full_sizes(self) -> Mapping[str, Mapping[str, int]]:
+        """Of each leaf the extents in one full step of the pipes around it."""
+        of_path: dict[tuple[int, ...], Mapping[str, int]] = {}
+        found = {}
+        for name, place in self.leaves.items():
+            path = tuple(map(id, place.path))
+            if path not in of_path:
+                of_path[path] = cut_sizes(self.metapipe.sizes, place.path)
+            found[name] = of_path[path]
+        return found
+
+    @cached_property
+    def tiles(self) -> Mapping[str, int]:
+        """How often each leaf works in the whole run."""
+        sizes = self.metapipe.sizes
+        return {name: trips(_repeated(found, found.path), sizes) for name, found in self.leaves.items()}
+
+    @cached_property
     def touched(self) -> Mapping[str, tuple[tuple[int, ...], int]]:
         """Bytes that a full step of each stage reads, by operand, and makes."""
-        return {name: self.asked[name].touched(self.sizes_at(name)) for name in self.leaves if name in self.asked}
+        full = self.full_sizes
+        return {name: self.asked[name].touched(full[name]) for name in self.leaves if name in self.asked}
 
     @cached_property
     def ends(self) -> frozenset[str]:
@@ -77,7 +96,7 @@ class Flow:
     @cached_property
     def streamed(self) -> Mapping[str, int]:
         """Bytes that each stream brings in the whole run, every step taken as a full one."""
-        return {load: self.load_bytes(load, self.sizes_at(load)) * self.tiles_of(load) for load in self.streams}
+        return {load: self.load_bytes(load, self.full_sizes[load]) * self.tiles_of(load) for load in self.streams}
 
     @cached_property
     def _streamed_in(self) -> Mapping[str, int]:
@@ -96,7 +115,7 @@ class Flow:
 
     def tiles_of(self, name: str) -> int:
         """How often a leaf works in the whole run."""
-        return trips(_repeated(self.leaves[name], self.leaves[name].path), self.metapipe.sizes)
+        return self.tiles[name]
 
 
 def _repeated(found: Placed, around: Iterable[Pipe]) -> tuple[Pipe, ...]:

@@ -64,21 +64,23 @@ def summed_after(section: Section, source: str) -> int:
     return exchange(asked, section.flow.sizes_at(source), section.machine).latency_cycles
 
 
-def own_pace(section: Section, load: Load) -> Fraction:
+def own_pace(section: Section, load: Load) -> Fraction | int:
     """Bytes in a cycle that a stream's AGCUs, its way and the ports of its PMUs let through."""
     machine = section.machine
     buffers = [buffer for buffer in section.buffers_of[load.name] if buffer.link.source == load.name]
-    ports = [b.pmus / turns_of(section.flow, b, section.groups, load.name) for b in buffers]
-    limits = [min(ports, default=Fraction(machine.pmus)) * machine.pmu_bytes_per_cycle]
+    ports = [
+        b.pmus / Fraction(turns_of(section.flow, b, section.groups, load.name)) if b.turns else b.pmus for b in buffers
+    ]
+    limits = [min(ports, default=machine.pmus) * machine.pmu_bytes_per_cycle]
     limits += [_pace_of(section.wire(buffer.link.name).bytes_per_cycle) for buffer in buffers]
     if load.row_par:
-        limits.append(Fraction(load.row_par * machine.agcu_bytes_per_cycle))
-    return min(limit for limit in limits if limit)
+        limits.append(load.row_par * machine.agcu_bytes_per_cycle)
+    return min([limit for limit in limits if limit])
 
 
-def _pace_of(bytes_per_cycle: float) -> Fraction:
+def _pace_of(bytes_per_cycle: float) -> Fraction | int:
     """Whole bytes in a cycle; less than one as it is, because 0 is a way that holds nothing up."""
-    return Fraction(int(bytes_per_cycle) or bytes_per_cycle)
+    return int(bytes_per_cycle) or Fraction(bytes_per_cycle)
 
 
 def is_narrow(section: Section, load: Load) -> bool:

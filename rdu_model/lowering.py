@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from patterns.count import compulsory_by_storage
 from patterns.graph import Graph
-from patterns.pipeline.bounds import counters_of
 from patterns.plan import Call, Plan, Rates, Resource
 from patterns.units import exact
 from rdu_model.compilation import Choices, Compilation, compile_graph, compile_metapipe
@@ -92,15 +91,14 @@ def _spilled_bytes(graph: Graph, compiled: Compilation, machine: Machine) -> int
 
 def _call(section: Section, reason: str, machine: Machine, block_count: int) -> Call:
     metapipe = section.flow.metapipe
-    program = section.program
-    counters = dict(counters_of(program))
+    counters = section.counters
     collective = all(asked.unit_class == "network" for asked in section.flow.asked.values())
     return Call(
         name=metapipe.name,
         block=metapipe.block,
         nodes=metapipe.nodes,
         tiling=tiling_of(metapipe.body),
-        program=program,
+        program=section.program,
         clock_hz=machine.clock_hz,
         count=block_count // metapipe.iterations,
         iterations=metapipe.iterations,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
-from functools import singledispatch
+from functools import cached_property, singledispatch
 from math import prod
 
 from patterns.follow import FIRST, LAST
@@ -136,13 +136,13 @@ class Metapipe:
     depths: tuple[tuple[str, int], ...] = ()
     spills: tuple[Spill, ...] = ()
 
-    @property
+    @cached_property
     def of_block(self) -> Block:
         """The block that the nodes are of."""
         return self.graph.block_named[self.block]
 
-    @property
-    def sizes(self) -> dict[str, int]:
+    @cached_property
+    def sizes(self) -> Mapping[str, int]:
         """Extent by dim, iterations included."""
         return {**self.graph.sizes, ITERATION: self.iterations}
 

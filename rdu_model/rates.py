@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from patterns.pipeline.script import Run, Start
+from rdu_model.flow import Flow
 from rdu_model.lanes import memory_for
 from rdu_model.pipe import ITERATION, Load, Placed, Store, reads_of
 from rdu_model.section import Section
-from rdu_model.work import leaf_ops
+from rdu_model.work import stage_cycles
 
 # The phase of streams outside loops.
 ALWAYS = "always"
@@ -44,7 +44,7 @@ def rates_of(section: Section) -> Rates:
     for name, found in flow.leaves.items():
         phase = phases[name]
         if name in section.groups:
-            cycles[phase] = max(cycles.get(phase, 1), _stage_cycles(section, name) * flow.tiles_of(name))
+            cycles[phase] = max(cycles.get(phase, 1), stage_cycles(section, name) * flow.tiles_of(name))
         else:
             tensor = found.leaf.tensor if isinstance(found.leaf, Load | Store) else ""
             needed = memory_for(section, tensor).pace.cycles_for(moved_bytes(section, name))
@@ -56,12 +56,6 @@ def rates_of(section: Section) -> Rates:
     return Rates(phases, cycles)
 
 
-def _stage_cycles(section: Section, name: str) -> int:
-    """Of a full tile."""
-    ops = leaf_ops(section.flow.leaves[name].leaf, section, section.flow.sizes_at(name))
-    return sum(op.cycles for op in ops if isinstance(op, Run | Start))
-
-
 def moved_bytes(section: Section, name: str) -> int:
     """Bytes that a leaf brings, makes or stores in the whole run."""
     flow = section.flow
@@ -69,7 +63,14 @@ def moved_bytes(section: Section, name: str) -> int:
     if isinstance(leaf, Load):
         return flow.streamed[name]
     made = leaf.source if isinstance(leaf, Store) else name
-    return flow.asked[made].touched(flow.sizes_at(name))[1] * flow.tiles_of(name)
+    return _made_bytes(flow, made, name) * flow.tiles_of(name)
+
+
+def _made_bytes(flow: Flow, made: str, at: str) -> int:
+    """Bytes that a node makes in one full step of the pipes around a leaf."""
+    # What only says how a buffer is read is no leaf.
+    same = made in flow.leaves and flow.full_sizes[made] is flow.full_sizes[at]
+    return flow.touched[made][1] if same else flow.asked[made].touched(flow.full_sizes[at])[1]
 
 
 def _phase(section: Section, found: Placed, level: int, loops: dict[str, str]) -> str:

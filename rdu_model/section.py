@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from patterns.pipeline.bounds import counters_of
 from patterns.pipeline.program import Program
 from rdu_model.buffers import Buffer, Group
 from rdu_model.flow import Flow
@@ -73,6 +74,11 @@ class Section:
         from rdu_model.emit import emit
 
         return emit(self)
+
+    @cached_property
+    def counters(self) -> Mapping[str, int]:
+        """What all ops of its Program count."""
+        return dict(counters_of(self.program))
 
     def wire(self, link: str) -> Wire:
         """The way of a link's tiles."""

@@ -117,11 +117,12 @@ def spread_out(
         needed = len(free) + sum(given.values())
         return Shortage("PCUs", needed, usable_pcus(machine), greatest, max(1, stages[greatest].pcus))
     tasks = [
-        Task(grid(flow.asked[name], flow.sizes_at(name), machine), flow.tiles_of(name), flow.phase_of(name))
+        Task(grid(flow.asked[name], flow.full_sizes[name], machine), flow.tiles_of(name), flow.phase_of(name))
         for name in free
     ]
     pcus = given | dict(zip(free, allocate(tasks, left), strict=True))
-    groups: dict[str, Group] = {name: group(flow, name, pcus.get(name, 0), machine) for name in stages}
+    grids = {name: task.work for name, task in zip(free, tasks, strict=True)}
+    groups: dict[str, Group] = {name: group(flow, name, pcus.get(name, 0), machine, grids.get(name)) for name in stages}
     found = buffers(flow, groups, machine)
     if isinstance(found, Shortage):
         return found

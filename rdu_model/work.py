@@ -69,6 +69,16 @@ def _(leaf: Stage, section: Section, sizes: Mapping[str, int]) -> tuple[Op, ...]
     return (Run(stage_unit(flow, name), busy, name, _present(counts)),)
 
 
+def stage_cycles(section: Section, name: str) -> int:
+    """What a full tile takes a stage."""
+    flow, on = section.flow, section.groups[name]
+    if flow.asked[name].unit_class == "network":
+        return exchange(flow.asked[name], flow.full_sizes[name], section.machine).cycles
+    touched, written = flow.touched[name]
+    reads = {source: read_bytes(flow, name, source, touched, on) for source in _roots(section, name)}
+    return max(on.cycles, _moving_cycles(section, name, reads, written)) + section.machine.step_cycles
+
+
 def _exchange(section: Section, name: str, sizes: Mapping[str, int]) -> tuple[Op, ...]:
     """A tile leaves over the links; its sum arrives later (see arrival_cycles), while the next tile leaves."""
     asked = section.flow.asked[name]
