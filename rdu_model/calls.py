@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from math import inf
 
 from patterns.count import group_traffic
 from patterns.errors import DoesNotFit
 from patterns.graph import Node
-from patterns.pipeline.bounds import counters_of
+from patterns.pipeline.bounds import lower_bound
 from patterns.run import simulated
 from rdu_model.ask import ask_all
 from rdu_model.cutting import FitsNowhere, Part, Search, parts_cycles
@@ -25,17 +26,19 @@ from rdu_model.section import Section
 from rdu_model.sections import Piece, build
 from rdu_model.shortage import Shortage, refuse
 
-# Of a loop so many executions say what all take: a little too much, because only the first has to fill the pipe.
-FEW = 2
 # A section of more stages and streams is not simulated, and none that handles so many tiles: half a second each is too
-# much for a search that goes through a hundred of them. A block of more nodes is cut in its own order only, and none of
-# the sections that are tried for it is simulated.
+# much for a search that goes through a hundred of them. Of a loop so many executions count, because of most one is like
+# the one before. A block of more nodes is cut in its own order only, and none of the sections that are tried for it is
+# simulated.
+FEW = 2
 MANY = 200
 MANY_TILES = 100_000
 # What fits one section is cut only where it moves more than so many times the bytes that it has to, and where cutting
 # saves so much of its time.
 AGAIN = 1.5
 WORTH = 0.1
+# What a loop hands on is tried off-chip where it saves less than this part of the time of single executions.
+LITTLE = 0.01
 
 Once = Callable[[Piece], "Made"]
 
@@ -63,39 +66,44 @@ def make(piece: Piece, machine: Machine, call_cycles: int, once: Once | None = N
     """
     if piece.iterations == 1:
         return _once(piece, machine, call_cycles)
-    looped, lack = _looped(piece, machine, ())
     try:
         alone = replace(piece, iterations=1)
         single = once(alone) if once else _once(alone, machine, call_cycles)
     except DoesNotFit:
+        looped, _ = _looped(piece, machine, (), inf)
         if looped is None:
             raise
         return Made((looped,), piece.iterations)
     spilled = ""
     apart = piece.iterations * sum(map(_simulated_cycles, single.parts))
-    if looped is None or looped.cycles > apart:
-        looped, spilled = _spilled(piece, machine, looped, lack)
+    calls = apart + piece.iterations * len(single.parts) * call_cycles
+    most = calls - call_cycles
+    looped, lack = _looped(piece, machine, (), most)
+    if looped is None or looped.cycles > (1 - LITTLE) * apart:
+        looped, spilled = _spilled(piece, machine, looped, lack, most)
     if looped is None:
         return replace(single, unlooped=f"not looped: {lack.text if lack else ''}")
-    calls = apart + piece.iterations * len(single.parts) * call_cycles
-    if looped.cycles + call_cycles > calls:
-        why = f"not looped: one call is predicted to take {looped.cycles + call_cycles:,} cycles, single ones {calls:,}"
+    if looped.cycles > most:
+        took = looped.cycles + call_cycles
+        why = f"not looped: one call is predicted to take at least {took:,} cycles, single ones {calls:,}"
         return replace(single, unlooped=why)
     return Made((looped,), piece.iterations, spilled=spilled)
 
 
-def section_cycles(section: Section) -> int:
-    """What a section is predicted to take as it is compiled: simulated, of a loop the first few executions.
+def section_cycles(section: Section, most: float = inf) -> int:
+    """What a section is predicted to take as it is compiled: simulated, or of very many stages or tiles in closed form.
 
-    Of very many stages or tiles in closed form.
+    The run of a loop is that of its call, which is found again when its plan is run. most: of what is sure to take
+    longer than that, the least that it takes.
     """
-    flow = section.flow
-    iterations = flow.metapipe.iterations
-    if iterations > FEW:
-        return -(-section_cycles(_shortened(section, FEW)) * iterations // FEW)
+    iterations = section.flow.metapipe.iterations
+    few = _shortened(section, FEW) if iterations > FEW else section
+    flow = few.flow
     if (iterations == 1 and len(flow.leaves) > MANY) or sum(map(flow.tiles_of, flow.leaves)) > MANY_TILES:
-        return expected_cycles(section)
-    return simulated(section.estimated.program, spans=False).total_cycles
+        return -(-expected_cycles(few) * iterations // flow.metapipe.iterations)
+    program = section.estimated.program
+    least = lower_bound(program).cycles if most < inf else 0
+    return least if least > most else simulated(program, spans=False).total_cycles
 
 
 def _simulated_cycles(part: Part) -> int:
@@ -110,19 +118,24 @@ def _shortened(section: Section, iterations: int) -> Section:
     return replace(section, flow=replace(flow, metapipe=replace(flow.metapipe, iterations=iterations)))
 
 
-def _looped(piece: Piece, machine: Machine, spilled: tuple[str, ...]) -> tuple[Part | None, Shortage | None]:
+def _looped(
+    piece: Piece, machine: Machine, spilled: tuple[str, ...], most: float
+) -> tuple[Part | None, Shortage | None]:
     built = build(replace(piece, spilled=frozenset(spilled)), machine)
-    return (None, built) if isinstance(built, Shortage) else (Part(built, section_cycles(built)), None)
+    return (None, built) if isinstance(built, Shortage) else (Part(built, section_cycles(built, most)), None)
 
 
-def _spilled(piece: Piece, machine: Machine, kept: Part | None, lack: Shortage | None) -> tuple[Part | None, str]:
+def _spilled(
+    piece: Piece, machine: Machine, kept: Part | None, lack: Shortage | None, most: float
+) -> tuple[Part | None, str]:
     """A loop that hands everything on through off-chip memory and why, or `kept` if that is as fast."""
     made, read = {node.writes for node in piece.nodes}, {name for node in piece.nodes for name in node.reads}
     names = tuple(inside for inside, result in piece.block.carried if result in made and inside in read)
-    part, _ = _looped(piece, machine, names) if names else (None, None)
+    part, _ = _looped(piece, machine, names, most) if names else (None, None)
     if part is None or (kept and kept.cycles <= part.cycles):
         return kept, ""
-    why = f"that saves {kept.cycles - part.cycles:,} cycles" if kept else lack.text if lack else ""
+    least = "at least " if kept and kept.cycles > most else ""
+    why = f"that saves {least}{kept.cycles - part.cycles:,} cycles" if kept else lack.text if lack else ""
     return part, f"{' and '.join(names)} handed on through off-chip memory: {why}"
 
 
@@ -161,7 +174,7 @@ def _or_several(piece: Piece, machine: Machine, call_cycles: int, whole: Part) -
 
 def _moves_again(piece: Piece, section: Section) -> bool:
     """Whether a section moves far more bytes than its nodes have from and to outside."""
-    counters = dict(counters_of(section.estimated.program))
+    counters = section.estimated.counters
     needed = group_traffic(piece.graph, piece.block.name, [node.name for node in piece.nodes]).total_bytes
     return counters.get("hbm_bytes", 0) + counters.get("ddr_bytes", 0) > AGAIN * needed
 
