@@ -9,11 +9,11 @@ from typing import Protocol, cast
 from gpu_model.asked import Ask
 from gpu_model.decisions import Decisions, Facts
 from gpu_model.legal import Group, Grouping, separate
-from gpu_model.structure import structure_of
 from patterns.graph import Block, Graph
 from patterns.order import in_order
 from patterns.plan import Refusal
 from patterns.plugin import load_module, modules
+from patterns.structure import structure_of
 
 POLICIES = "gpu_model.fusion"
 Kernels = tuple[tuple[Group, ...], tuple[Refusal, ...]]

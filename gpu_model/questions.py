@@ -16,6 +16,7 @@ from gpu_model.tile import SMALLEST
 from patterns.errors import DoesNotFit
 from patterns.graph import Graph, Node
 from patterns.online import why_not_split
+from patterns.seen import part_of
 
 
 def why_not_in_parts(
@@ -31,7 +32,16 @@ def why_no_room(
     graph: Graph, machine: Machine, nodes: tuple[Node, ...], inside: frozenset[str], online: tuple[str, ...]
 ) -> str:
     """What a group's smallest tile takes more of than there is, '' if it fits."""
-    spaces = spaces_of(graph, nodes, inside, online)
+    made = frozenset(node.writes for node in nodes).intersection(inside)
+    return _why_no_room(part_of(graph, nodes), machine, nodes, made, online)
+
+
+@lru_cache(maxsize=4096)
+def _why_no_room(
+    part: Graph, machine: Machine, nodes: tuple[Node, ...], inside: frozenset[str], online: tuple[str, ...]
+) -> str:
+    """Memo of `why_no_room`. The key has of the graph what the nodes see."""
+    spaces = spaces_of(part, nodes, inside, online)
     short = next(filter(None, (why_no_tile(space, machine) for space in spaces)), "")
     return short or (_why_not_online(spaces, machine) if online else "")
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 
 from gpu_model.access import Access, accesses, written
 from gpu_model.connected import connected
 from gpu_model.lookups import by_row, lookups
 from gpu_model.space import Space
-from gpu_model.structure import structure_of
 from gpu_model.whole import (
     along_dims,
     block_dims,
@@ -27,7 +26,7 @@ from patterns.axes import points, union, without
 from patterns.follow import Follow, leaders
 from patterns.graph import Graph, Node
 from patterns.kind import has
-from patterns.pipeline.hashed import hashed_once
+from patterns.seen import part_of
 from patterns.tiles import new_dims
 
 
@@ -38,42 +37,14 @@ def spaces_of(
 
     inside: tensors that nobody else needs, so that they are not written.
     """
-    seen = _seen(structure_of(graph), tuple(nodes), frozenset(inside), tuple(online))
-    sizes = graph.sizes
-    return _spaces(seen, tuple([(dim, sizes[dim]) for dim in seen.dims if dim in sizes]))
-
-
-@hashed_once
-@dataclass(frozen=True)
-class _Seen:
-    """What nodes see of a structure: the tensors that they read and write, and the dims of these and of themselves.
-
-    inside: of what they make, what nobody else needs.
-    """
-
-    part: Graph
-    dims: tuple[str, ...]
-    nodes: tuple[Node, ...]
-    inside: frozenset[str]
-    online: tuple[str, ...]
-
-
-@lru_cache(maxsize=4096)
-def _seen(structure: Graph, nodes: tuple[Node, ...], inside: frozenset[str], online: tuple[str, ...]) -> _Seen:
-    """What all graphs of a structure have of some nodes."""
     made = frozenset(node.writes for node in nodes).intersection(inside)
-    seen = union(*((*node.reads, node.writes) for node in nodes))
-    shared = (structure.tensor_named[name].shares for name in seen)
-    tensors = [structure.tensor_named[name] for name in union(seen, filter(None, shared))]
-    named = union(*(tensor.dims for tensor in tensors), *((*node.over, node.along) for node in nodes))
-    return _Seen(structure_of(Graph("", (), tuple(tensors), ())), named, nodes, made, online)
+    return _spaces(part_of(graph, nodes), tuple(nodes), made, tuple(online))
 
 
 @lru_cache(maxsize=8192)
-def _spaces(seen: _Seen, extents: tuple[tuple[str, int], ...]) -> tuple[Space, ...]:
+def _spaces(part: Graph, nodes: tuple[Node, ...], inside: frozenset[str], online: tuple[str, ...]) -> tuple[Space, ...]:
     """Memo of `spaces_of`. The key has of the graph what the nodes see, so that other graphs with the same share it."""
-    part = replace(seen.part, extents=extents)
-    return tuple(_space(part, nodes, seen.inside, seen.online) for nodes in connected(seen.nodes))
+    return tuple(_space(part, group, inside, online) for group in connected(nodes))
 
 
 def _space(graph: Graph, nodes: tuple[Node, ...], inside: Collection[str], online: Collection[str]) -> Space:

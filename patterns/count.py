@@ -17,8 +17,11 @@ from functools import lru_cache
 
 from patterns.axes import points, union
 from patterns.dtypes import bytes_of
+from patterns.executions import ONCE, Repeats, repeated
 from patterns.graph import Block, Graph, Node, Tensor
-from patterns.kind import Demand, has, kind_of
+from patterns.kind import Demand, kind_of
+from patterns.seen import Elements, touched_of
+from patterns.structure import structure_of
 
 
 @dataclass(frozen=True)
@@ -167,7 +170,9 @@ def group_traffic(
 ) -> Traffic:
     """Bytes that one execution of a group of a block's nodes reads and writes; `sizes` replaces extents (a tile)."""
     group = group_nodes(graph, block_name, node_names)
-    reads, writes = _touched(graph, [(node, _ONCE) for node in group], _sizes(graph, sizes), copies=False)
+    own = _sizes(graph, sizes)
+    found = [(node, ONCE, kind_of(node).touched(node, graph, own)) for node in group]
+    reads, writes = _touched(graph, found, own, copies=False)
     made = {node.writes for node in group if not graph.tensor_named[node.writes].shares}
     inside = hidden(graph, [node.name for node in group])
     return Traffic(
@@ -177,7 +182,7 @@ def group_traffic(
 
 
 def _touched(
-    graph: Graph, nodes: Iterable[tuple[Node, _Repeats]], sizes: Mapping[str, int], *, copies: bool
+    graph: Graph, nodes: Iterable[tuple[Node, Repeats, Elements]], sizes: Mapping[str, int], *, copies: bool
 ) -> tuple[dict[str, int], dict[str, int]]:
     """Bytes read and written by storage, by nodes that are executed so many times: at most the whole of each.
 
@@ -185,8 +190,7 @@ def _touched(
     """
     reads: dict[_Part, int] = {}
     writes: dict[_Part, int] = {}
-    for node, repeats in nodes:
-        read, written = kind_of(node).touched(node, graph, sizes)
+    for node, repeats, (read, written) in nodes:
         taken = [(reads, *found) for found in zip(node.reads, read, strict=True)]
         for parts, name, elements in [*taken, (writes, node.writes, written)]:
             storage = storage_of(graph, name)
@@ -216,40 +220,15 @@ def _packed_bytes(tensor: Tensor, elements: int, sizes: Mapping[str, int]) -> in
     return copies * bytes_of(one, tensor.dtype) + bytes_of(rest, tensor.dtype)
 
 
-@dataclass(frozen=True)
-class _Repeats:
-    """How often a block is executed. changing: tensors that are not the same in every execution of it."""
-
-    executions: int = 1
-    carried: frozenset[str] = frozenset()
-    changing: frozenset[str] = frozenset()
-
-    def finds_others(self, node: Node, storage: str) -> bool:
-        """Whether a node finds other rows of a storage in every execution: those that it looks up change."""
-        return has(node, "indexes") and node.reads[1] in self.changing and storage not in self.carried
-
-
-_ONCE = _Repeats()
-
-
-def _repeats(graph: Graph, block: Block) -> _Repeats:
-    carried = frozenset(inside for inside, _ in block.carried)
-    changing = set(carried) | {tensor.name for tensor in graph.tensors if graph.copies(tensor.name) > 1}
-    changing |= {graph.tensor_named[node.writes].shares for node in block.nodes} - {""}
-    for node in block.nodes:
-        if changing.intersection(node.reads):
-            changing.add(node.writes)
-    return _Repeats(block.count, carried, frozenset(changing))
-
-
 @lru_cache(maxsize=64)
 def compulsory_by_storage(graph: Graph) -> tuple[Mapping[str, int], Mapping[str, int]]:
     """Bytes that one run must move, by the storage that they are of: read, and written."""
-    nodes = [(node, repeats) for block in graph.blocks for repeats in [_repeats(graph, block)] for node in block.nodes]
-    reads, writes = _touched(graph, nodes, graph.sizes, copies=True)
-    role = {tensor.name: tensor.role for tensor in graph.tensors}
+    structure = structure_of(graph)
+    found = [(node, repeats, touched_of(graph, node)) for node, repeats in repeated(structure)]
+    reads, writes = _touched(structure, found, graph.sizes, copies=True)
+    role = {name: structure.tensor_named[name].role for name in (*reads, *writes)}
     given = {name: count for name, count in reads.items() if role[name] in ("weight", "state", "input")}
-    left = {name: count for name, count in writes.items() if role[name] == "state" or name in graph.results}
+    left = {name: count for name, count in writes.items() if role[name] == "state" or name in structure.results}
     return given, left
 
 

@@ -16,6 +16,7 @@ from patterns.function import Function
 from patterns.functions import FUNCTIONS
 from patterns.graph import Graph, Node
 from patterns.kind import Demand, has
+from patterns.seen import part_of
 
 
 @dataclass(frozen=True)
@@ -61,10 +62,7 @@ def function_of(node: Node) -> Function | None:
 
 def masks(graph: Graph, nodes: Sequence[Node]) -> Iterator[Mask]:
     """Masks among the nodes that compare one dim of their result with another."""
-    for node in nodes:
-        made = function_of(node)
-        if made is None or not made.keeps:
-            continue
+    for node, made in _keepers(tuple(nodes)):
         own, below = (graph.tensor_named[name].dims for name in node.reads[1:3])
         rows, columns = without(own, below), without(below, own)
         # A dim that only tells sequences apart is no row: every sequence has its own positions.
@@ -74,17 +72,26 @@ def masks(graph: Graph, nodes: Sequence[Node]) -> Iterator[Mask]:
             yield Mask(node.name, row, columns[0], graph.sizes[row], graph.sizes[columns[0]], window)
 
 
+@lru_cache(maxsize=1024)
+def _keepers(nodes: tuple[Node, ...]) -> tuple[tuple[Node, Function], ...]:
+    """Nodes that keep a part of what they read, with their functions."""
+    found = ((node, function_of(node)) for node in nodes)
+    return tuple((node, made) for node, made in found if made is not None and made.keeps)
+
+
 @lru_cache(maxsize=64)
 def needed_demand(graph: Graph) -> Demand:
     """Work of one run that cannot be avoided, at most the graph's demand."""
     found = []
     for block in graph.blocks:
         masked = tuple(masks(graph, block.nodes))
-        found += [(_needed(graph, node, masked), block.count) for node in block.nodes]
+        found += [(_needed(part_of(graph, (node,)), node, masked), block.count) for node in block.nodes]
     return total_demand(found)
 
 
-def _needed(graph: Graph, node: Node, masked: Sequence[Mask]) -> Demand:
+@lru_cache(maxsize=8192)
+def _needed(graph: Graph, node: Node, masked: tuple[Mask, ...]) -> Demand:
+    """Of a node. graph: what it sees of one."""
     demand = node_demand(graph, node)
     made = function_of(node)
     if made is not None:

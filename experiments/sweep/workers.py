@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from experiments.ctrl_c import ctrl_c_held
 from experiments.processors import processors
-from experiments.sweep.chunks import Done, run_chunk
+from experiments.sweep.chunks import Done, collected_afterwards, run_chunk
 from experiments.sweep.identity import Task
 from experiments.sweep.watch import watch
 from patterns.errors import UserError
@@ -49,7 +49,8 @@ def run_chunks(workers: Workers, chunks: Chunks, extras: tuple[str, ...], pace: 
 
 def alone(chunks: Chunks, extras: tuple[str, ...]) -> Iterator[Done]:
     """Every chunk in this process."""
-    return (run_chunk(chunk, extras) for chunk in chunks)
+    with collected_afterwards():
+        yield from (run_chunk(chunk, extras) for chunk in chunks)
 
 
 def _as_needed(chunks: Chunks, extras: tuple[str, ...], pace: Pace, points: int) -> Iterator[Done]:

@@ -14,9 +14,9 @@ from gpu_model.asked import Ask
 from gpu_model.decisions import Answers, Decisions, Facts
 from gpu_model.machine import Machine
 from gpu_model.policy import Policy, kernels, policy_named, policy_names
-from gpu_model.structure import structure_of
 from patterns.graph import Graph
 from patterns.library import workload
+from patterns.structure import structure_of
 
 # Extents with which kernels fit and with which they do not.
 CASES = {
