@@ -10,6 +10,7 @@ from heapq import heapify, heappop, heappush
 
 from gpu_model.able_schedules import able_schedules, loader_of
 from gpu_model.asked import Asked, Chosen
+from gpu_model.attention.loads import least_loading
 from gpu_model.bounds import least_cycles, reading_cycles
 from gpu_model.cluster import has_common_operand, moved_in_cluster
 from gpu_model.cuts import Cut, Priced
@@ -23,6 +24,7 @@ from gpu_model.occupancy.resident import predicted, with_ctas
 from gpu_model.options import Options
 from gpu_model.schedule import (
     Schedule,
+    all_bound,
     cluster_sizes,
     dma_warp_counts,
     fixed_of,
@@ -138,6 +140,10 @@ def _bounds(
     Where a mask leaves tiles different steps, schedules differ in which SM has most: there is no bound. Clusters load
     less; but they read as much of the HBM.
     """
+    if moving and asked.online and not tiled.cuts[0].kept and all_bound(names):
+        cycles = least_loading(tiled.cuts[0], sum(asked.cold.values()), machine)
+        rank = least_in_clock(machine, *tiled.matrix, cycles, clock_hz), -MOST_SLOTS
+        return dict.fromkeys(names, rank)
     work = work_moving(asked, tiled.cuts, tiled.total, machine) if moving else tiled.alone
     if work is None:
         return dict.fromkeys(names, NO_BOUND)

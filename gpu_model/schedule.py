@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import cache, lru_cache
 from typing import Literal, Protocol, cast
 
@@ -99,7 +99,8 @@ def has_bound(schedule: Schedule) -> bool:
     return hasattr(schedule, "at_least")
 
 
-def all_bound(names: Iterable[str]) -> bool:
+@lru_cache(maxsize=256)
+def all_bound(names: tuple[str, ...]) -> bool:
     """Whether all of these schedules have a bound."""
     return all(has_bound(schedule_named(name)) for name in names)
 
