@@ -26,6 +26,7 @@ from gpu_model.attention.scripts import (
     transpose_alike,
     uniform_of,
 )
+from gpu_model.fit import most_slots
 from gpu_model.machine import Machine
 from gpu_model.price import transpose_cycles
 from gpu_model.roles import loop, needed
@@ -41,12 +42,13 @@ NEEDS: tuple[str, ...] = ("mma_sync",)
 AUTO = True
 WARPGROUPS = (1, 2, 4)
 LONGEST_FIRST = False
-at_least = least_by_turns
+# Blocks of keys and of values that are loaded ahead.
+MOST_SLOTS = 2
 
 
 def slot_counts(most: int) -> tuple[int, ...]:
     """One block of keys and one of values at a time, or two."""
-    return tuple(n for n in (1, 2) if n <= most)
+    return tuple(n for n in range(1, MOST_SLOTS + 1) if n <= most)
 
 
 def demand(work: Work, choice: Choice, machine: Machine) -> CtaDemand:
@@ -65,6 +67,21 @@ def predict(work: Work, choice: Choice, machine: Machine) -> int:
     around = 2 * (machine.barrier_cycles + _issue(work, choice, machine))
     around += transpose_cycles(machine, work.transposed_bytes)
     return predicted(work, choice, machine, blocks, Pace(scores + rest + around, 0, ahead=False, starts=False))
+
+
+def at_least(work: Work, machine: Machine) -> int:
+    """Every step waits twice for what arrives meanwhile, and for a slot where there is but one."""
+    load = max(wave.load.cycles for wave in work.waves)
+    arriving = load // 2 + work.latency_cycles if load else 0
+    step = 2 * (arriving + machine.barrier_cycles)
+    slots = max(1, min(MOST_SLOTS, most_slots(work, machine)))
+    total = machine.kernel_ramp_cycles + machine.kernel_drain_cycles + machine.tile_start_cycles
+    for wave in work.waves:
+        steps, own = work.steps_of(wave), wave.load.cycles
+        returns = (own + work.latency_cycles + step) // slots if own and steps > slots else 0
+        queries = wave.held.cycles + work.latency_cycles if wave.held else 0
+        total += wave.tiles * (steps * max(step, returns) + work.end_cycles(wave) + queries + own // 2)
+    return max(total, least_by_turns(work, machine))
 
 
 def matrix_reach(work: Work, choice: Choice, machine: Machine) -> float:
