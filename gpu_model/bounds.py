@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from gpu_model.machine import Machine
+from gpu_model.price import arrival_cycles
 from gpu_model.schedule import Bound, bound_of, schedule_named, serves_online
 from gpu_model.work import Choice, Use, Wave, Work
 from patterns.pipeline.hashed import changed
@@ -42,8 +43,8 @@ def _serve_online(names: tuple[str, ...]) -> bool:
 
 
 def reading_cycles(hbm_bytes: int, machine: Machine) -> int:
-    """What any kernel takes whose tiles read so much of the HBM: the busiest SM has its share of it, at its rate."""
-    reading = hbm_bytes * machine.clock_hz // machine.hbm_achieved_bytes_per_s
+    """What any product takes whose tiles read so much of the HBM: the busiest SM has its share of it, at its rate."""
+    reading = hbm_bytes * machine.clock_hz // machine.hbm_achieved_bytes_per_s + arrival_cycles(machine, hbm_bytes)
     return machine.kernel_ramp_cycles + reading + machine.kernel_drain_cycles
 
 

@@ -15,6 +15,7 @@ from gpu_model.fit import resident
 from gpu_model.machine import Machine
 from gpu_model.occupancy.limits import WARP
 from gpu_model.renamed import Names, renamed
+from gpu_model.roles import computing_cycles
 from gpu_model.schedule import Schedule, is_resident
 from gpu_model.work import Choice, Wave, Work
 from patterns.errors import DoesNotFit
@@ -77,6 +78,18 @@ def predicted(schedule: Schedule, work: Work, choice: Choice, machine: Machine) 
     held, of_step = held_cycles(work), held_cycles(step)
     # The busiest unit is not at work before its first use and after its last: the rest of a step and of a tile's end.
     return max(alone, *(cycles + rest - of_step[unit] for unit, cycles in held.items()))
+
+
+def least_of_ctas(work: Work, machine: Machine) -> int:
+    """What `predicted` gives at least for warps that all load and compute, however many CTAs are beside each other.
+
+    The busiest unit works for all tiles; the rest of a tile's first step and of its end is beside nothing.
+    """
+    first = work.waves[0]
+    rest = first.load.cycles + work.latency_cycles + computing_cycles(work.step, machine) + work.end_cycles(first)
+    of_step = held_cycles(changed(work, steps=1, waves=(changed(first, tiles=1, steps=0),)))
+    longest = max(cycles + rest - of_step[unit] for unit, cycles in held_cycles(work).items() if unit in of_step)
+    return machine.kernel_ramp_cycles + longest + machine.kernel_drain_cycles
 
 
 def held_cycles(work: Work) -> dict[str, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpu_model.fit import uniform
 from gpu_model.machine import Machine
-from gpu_model.occupancy.resident import held_cycles
+from gpu_model.occupancy.resident import least_of_ctas
 from gpu_model.roles import (
     RING,
     assemble,
@@ -28,6 +28,7 @@ NEEDS: tuple[str, ...] = ()
 AUTO = True
 RESIDENT = True
 WARPGROUPS = (1, 2)
+at_least = least_of_ctas
 
 
 def slot_counts(most: int) -> tuple[int, ...]:
@@ -55,11 +56,6 @@ def predict(work: Work, choice: Choice, machine: Machine) -> int:
         lapped = start + laps * (arrival + step) + left * max(wave.load.cycles, step) + step
         total += wave.tiles * (max(computed, loaded, lapped) + work.end_cycles(wave))
     return total
-
-
-def at_least(work: Work, machine: Machine) -> int:
-    """What all tiles hold the busiest unit, however many CTAs are beside each other."""
-    return machine.kernel_ramp_cycles + max(held_cycles(work).values()) + machine.kernel_drain_cycles
 
 
 def program(work: Work, choice: Choice, machine: Machine) -> Program:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from gpu_model.fit import uniform
 from gpu_model.machine import Machine
+from gpu_model.occupancy.resident import least_of_ctas
 from gpu_model.price import issue_cycles, staging_cycles
 from gpu_model.roles import (
     REGISTERS,
@@ -32,6 +33,7 @@ NEEDS: tuple[str, ...] = ()
 AUTO = True
 RESIDENT = True
 WARPGROUPS = (1, 2)
+at_least = least_of_ctas
 
 
 def slot_counts(most: int) -> tuple[int, ...]:
