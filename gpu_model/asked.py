@@ -45,6 +45,7 @@ class Chosen:
         return sum(priced.cut.tiles for priced in self.cuts)
 
 
+@hashed_once
 @dataclass(frozen=True)
 class Ask:
     """What is asked of all kernels alike: where they run, and how they are launched.

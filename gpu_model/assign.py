@@ -20,6 +20,7 @@ from gpu_model.price import (
 from gpu_model.traffic import Moved
 from gpu_model.work import Grid, Path, Use, Wave, Work
 from patterns.pipeline.hashed import changed, made_directly
+from patterns.pipeline.script import Counts
 from patterns.units import cycles_of_ps
 
 
@@ -168,11 +169,10 @@ def waves(tiles: int, transfers: Transfers, machine: Machine) -> tuple[Wave, ...
     """Full waves with every SM at work, then the rest of the tiles on as many SMs, which share the memory."""
     full, rest = divmod(tiles, machine.sm_count)
     first = _paths(transfers, machine.sm_count if full else rest, machine)
+    moved = transfers.load.counts, transfers.store.counts
     together = hbm_limits(transfers, *first)
-    waves = [_wave(full or 1, transfers, *first, together)]
-    if full and rest:
-        waves.append(_wave(1, transfers, *_paths(transfers, rest, machine), together))
-    return tuple(waves)
+    wave = _wave(full or 1, moved, *first, together)
+    return (wave, _wave(1, moved, *_paths(transfers, rest, machine), together)) if full and rest else (wave,)
 
 
 def _paths(transfers: Transfers, active: int, machine: Machine) -> tuple[Path, Path]:
@@ -187,7 +187,8 @@ def _grid(tiles: int, dearest: Priced, transfers: Transfers, machine: Machine) -
     """All SMs at work on steps; sums of a tile pass the workspace in the L2."""
     active = min(machine.sm_count, tiles * transfers.steps)
     paths = _paths(transfers, active, machine)
-    wave = _wave(1, transfers, *paths, hbm_limits(transfers, *paths))
+    together = hbm_limits(transfers, *paths)
+    wave = _wave(1, (transfers.load.counts, transfers.store.counts), *paths, together)
     sums = dearest.cut.accumulators
     moved = Transfer(sums * PARTIAL_BYTES, 1, 0, 1)
     counts = (("l2_bytes", moved.num_bytes),)
@@ -206,9 +207,11 @@ def hbm_limits(transfers: Transfers, load: Path, store: Path) -> bool:
     return shared > max(load.cycles * transfers.steps, store.cycles)
 
 
-def _wave(tiles: int, transfers: Transfers, load: Path, store: Path, together: bool) -> Wave:
-    def use(transfer: Transfer, unit: str, path: Path) -> Use:
-        counts = (("hbm_bytes", transfer.hbm_bytes), ("l2_bytes", transfer.num_bytes // transfer.count))
-        return Use("hbm", path.hbm_cycles, unit, counts) if together else Use(unit, path.cycles, unit, counts)
-
-    return Wave(tiles, use(transfers.load, "load", load), use(transfers.store, "store", store), load)
+def _wave(tiles: int, moved: tuple[Counts, Counts], load: Path, store: Path, together: bool) -> Wave:
+    """moved: what a load and a store count. together: whether both wait for the HBM alone."""
+    loaded, stored = moved
+    if together:
+        return Wave(
+            tiles, Use("hbm", load.hbm_cycles, "load", loaded), Use("hbm", store.hbm_cycles, "store", stored), load
+        )
+    return Wave(tiles, Use("load", load.cycles, "load", loaded), Use("store", store.cycles, "store", stored), load)

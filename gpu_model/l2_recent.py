@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from gpu_model.legal import Group, group_spaces
@@ -10,6 +10,7 @@ from gpu_model.machine import Machine
 from gpu_model.space import whole_reads, whole_writes
 from patterns.count import tensor_bytes
 from patterns.graph import Block, Graph
+from patterns.seen import part_of
 
 # Executions of a block until what is left of the one before is what is left of any.
 SETTLED = 2
@@ -21,25 +22,30 @@ def recent(graph: Graph, block: Block, groups: Sequence[Group], machine: Machine
     A tensor is there if all that was read and written since it was begun fits the L2. Weights and states of other
     executions are other bytes, so they are never found.
     """
-    since: dict[str, int] = {}
+    begun: dict[str, int] = {}  # of each tensor, bytes that had passed when its first one was made
+    passed = 0
     executions = SETTLED if block.carried else 1
-    moved = [_moved(graph, group) for group in groups]
+    moved = [_moved(part_of(graph, group.nodes), group) for group in groups]
     for execution in range(executions):
-        for group, (reads, written) in zip(groups, moved, strict=True):
+        for reads, read_bytes, written, made in moved:
             if execution == executions - 1:
-                room = machine.l2_bytes - sum(reads.values())
-                yield frozenset(name for name in reads if name in since and since[name] <= room)
-            passed = sum(reads.values()) + written
-            since = {name: num_bytes + passed for name, num_bytes in since.items()}
-            made = (node.writes for node in group.nodes if node.writes not in group.inside)
-            since |= {
-                name: tensor_bytes(graph, name) for name in made if graph.tensor_named[name].role == "intermediate"
-            }
-        since |= {into: since[result] for into, result in block.carried if result in since}
+                room = machine.l2_bytes - read_bytes
+                yield frozenset([name for name in reads if name in begun and passed - begun[name] <= room])
+            passed += read_bytes + written
+            for name, num_bytes in made:
+                begun[name] = passed - num_bytes
+        begun |= {into: begun[result] for into, result in block.carried if result in begun}
 
 
 @lru_cache(maxsize=4096)
-def _moved(graph: Graph, group: Group) -> tuple[Mapping[str, int], int]:
-    """Bytes of what a kernel reads, by tensor, and all that it writes. Memo for the machines that run a graph."""
-    spaces = group_spaces(graph, group)
-    return whole_reads(spaces), whole_writes(spaces)
+def _moved(part: Graph, group: Group) -> tuple[tuple[str, ...], int, int, tuple[tuple[str, int], ...]]:
+    """What a kernel reads and how many bytes that are, all that it writes, and bytes of the intermediates among it.
+
+    Memo for all graphs and machines. part: what its nodes see.
+    """
+    spaces = group_spaces(part, group)
+    reads = whole_reads(spaces)
+    made = (node.writes for node in group.nodes if node.writes not in group.inside)
+    intermediates = (name for name in made if part.tensor_named[name].role == "intermediate")
+    left = tuple((name, tensor_bytes(part, name)) for name in intermediates)
+    return tuple(reads), sum(reads.values()), whole_writes(spaces), left

@@ -12,6 +12,7 @@ from gpu_model.legal import Group, group_spaces
 from gpu_model.machine import Machine
 from patterns.graph import Block, Graph
 from patterns.kind import has
+from patterns.seen import part_of
 
 
 @dataclass(frozen=True)
@@ -35,13 +36,19 @@ class LaidOut:
 
 def lay_out(graph: Graph, block: Block, group: Group, ask: Ask) -> LaidOut:
     """The fastest predicted. Raises DoesNotFit where none fits."""
-    spaces = group_spaces(graph, group)
+    return _of_part(part_of(graph, group.nodes), call_name(block, group), group, ask)
+
+
+@lru_cache(maxsize=4096)
+def _of_part(part: Graph, name: str, group: Group, ask: Ask) -> LaidOut:
+    """Memo of `lay_out`: graphs that agree in what a group sees share it."""
+    spaces = group_spaces(part, group)
     asked = Asked(
-        what=call_name(block, group),
+        what=name,
         spaces=spaces,
         schedule=ask.schedule,
         options=ask.options,
-        members=_members(graph, group),
+        members=_members(part, group),
         online=bool(group.online),
         kept=ask.kept.intersection(access.tensor for space in spaces for access in space.reads),
         reasons=ask.reasons,

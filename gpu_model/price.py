@@ -12,6 +12,7 @@ from gpu_model.machine import Machine
 from gpu_model.work import Path
 from patterns.dtypes import bytes_of, elements_in
 from patterns.pipeline.hashed import made_directly
+from patterns.pipeline.script import Counts
 
 KIB = 1024
 
@@ -126,6 +127,11 @@ class Transfer:
     def hbm_bytes(self) -> int:
         """Its bytes over the HBM, rounded down."""
         return self.num_bytes * self.of_hbm // (self.count * self.of_all) if self.of_all else 0
+
+    @property
+    def counts(self) -> Counts:
+        """What it counts: its bytes over the HBM, and through the L2."""
+        return ("hbm_bytes", self.hbm_bytes), ("l2_bytes", self.num_bytes // self.count)
 
 
 def arrival_cycles(machine: Machine, hbm_bytes: int) -> int:
