@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Literal
 
 from patterns.axes import points, union, without
@@ -146,7 +147,12 @@ def ask(graph: Graph, node: Node, found: tuple[Follow, ...] = ()) -> Asked:
 
 def ask_all(graph: Graph, nodes: Iterable[Node]) -> dict[str, Asked]:
     """What a machine needs to know of nodes that are in one section, by name."""
-    together = tuple(nodes)
+    return dict(_ask_all(graph, tuple(nodes)))
+
+
+# A graph's sections are asked of several times, and in several modes.
+@lru_cache(maxsize=128)
+def _ask_all(graph: Graph, together: tuple[Node, ...]) -> Mapping[str, Asked]:
     lookups, found = lookups_among(graph, together), follows(graph, together)
     return {node.name: _looking_up(ask(graph, node, found), lookups.get(node.name)) for node in together}
 

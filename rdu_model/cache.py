@@ -15,13 +15,14 @@ from patterns.pipeline.hashed import changed
 from rdu_model.calls import Made, make
 from rdu_model.cutting import Part
 from rdu_model.extents import named_extents
+from rdu_model.homes import Homes
 from rdu_model.machine import Machine
 from rdu_model.section import Section
 from rdu_model.sections import Piece
 from rdu_model.wiring import wired
 
-# What is worked out of a section and knows no graph.
-SAME = ("program", "counters", "buffers_of", "pmus", "pcus")
+# What is worked out of a section and follows from its content: once for all graphs that have it.
+SAME = ("program", "counters", "moves", "tiling", "events", "buffers_of", "pmus", "pcus")
 # Intended calls that are kept; the ones that were not asked for the longest go. A decoder's takes about 0.3 MB.
 KEPT = 512
 
@@ -63,7 +64,7 @@ def made(piece: Piece, machine: Machine, call_cycles: int, placement: str, seed:
     before = _made.cache_info().misses
     found = _made(_content(piece, machine, call_cycles, placement, seed))
     cached = _made.cache_info().misses == before
-    return replace(found, parts=tuple(_of_graph(part, piece.graph) for part in found.parts)), cached
+    return replace(found, parts=tuple(_of_piece(part, piece) for part in found.parts)), cached
 
 
 def cache_info() -> CacheInfo:
@@ -82,8 +83,8 @@ def forget() -> None:
 def _made(content: Content) -> Made:
     found = _unwired(replace(content, placement="", seed=0))
     parts = [replace(part, section=wired(part.section, content.placement, content.seed)) for part in found.parts]
-    for part in parts:
-        part.section.counters  # noqa: B018  worked out once for all graphs that have this content
+    for section in (part.section for part in parts):
+        vars(section).update({name: getattr(section, name) for name in SAME})
     return replace(found, parts=tuple(parts))
 
 
@@ -93,7 +94,7 @@ def _unwired(content: Content) -> Made:
 
     def once(piece: Piece) -> Made:
         found = _unwired(_content(piece, content.machine, content.call_cycles))
-        return replace(found, parts=tuple(_of_graph(part, piece.graph) for part in found.parts))
+        return replace(found, parts=tuple(_of_piece(part, piece) for part in found.parts))
 
     return make(content.piece, content.machine, content.call_cycles, once)
 
@@ -130,17 +131,17 @@ def _content(piece: Piece, machine: Machine, call_cycles: int, placement: str = 
     )
 
 
-def _of_graph(part: Part, graph: Graph) -> Part:
-    """A part that was compiled for another graph with the same content."""
-    return replace(part, section=_moved(part.section, graph))
+def _of_piece(part: Part, piece: Piece) -> Part:
+    """A part that was compiled for another piece with the same content."""
+    return replace(part, section=_moved(part.section, piece.graph, piece.homes))
 
 
-def _moved(section: Section, graph: Graph) -> Section:
+def _moved(section: Section, graph: Graph, homes: Homes) -> Section:
     flow = section.flow
-    if flow.metapipe.graph is graph:
+    if flow.metapipe.graph is graph and section.homes == homes:
         return section
     asked = {name: changed(found, graph=graph) for name, found in flow.asked.items()}
-    moved = replace(section, flow=replace(flow, metapipe=replace(flow.metapipe, graph=graph), asked=asked))
-    # What was worked out of it before follows from the content, too.
+    flow = replace(flow, metapipe=replace(flow.metapipe, graph=graph), asked=asked)
+    moved = replace(section, flow=flow, homes=homes)
     vars(moved).update({name: kept for name, kept in vars(section).items() if name in SAME})
     return moved

@@ -10,7 +10,6 @@ from patterns.plan import Call, Plan, Rates, Resource
 from patterns.units import exact
 from rdu_model.compilation import Choices, Compilation, compile_graph, compile_metapipe
 from rdu_model.depths import shallow_buffers
-from rdu_model.energy import section_events
 from rdu_model.machine import Machine, macs_per_pcu, usable_pcus
 from rdu_model.memory import off_chip
 from rdu_model.operand_types import widened
@@ -18,7 +17,6 @@ from rdu_model.orchestrate import launch_cost
 from rdu_model.pipe import Metapipe
 from rdu_model.section import Section
 from rdu_model.spill import as_homes, rooms, warnings_of
-from rdu_model.tiling import tiling_of
 
 _WORK = ("matrix_flops", "vector_ops", "special_ops", "hbm_bytes", "ddr_bytes", "network_bytes")
 _LEVELS = ("hbm", "ddr", "onchip", "network")
@@ -97,7 +95,7 @@ def _call(section: Section, reason: str, machine: Machine, block_count: int) -> 
         name=metapipe.name,
         block=metapipe.block,
         nodes=metapipe.nodes,
-        tiling=tiling_of(metapipe.body),
+        tiling=section.tiling,
         program=section.program,
         clock_hz=machine.clock_hz,
         count=block_count // metapipe.iterations,
@@ -107,7 +105,7 @@ def _call(section: Section, reason: str, machine: Machine, block_count: int) -> 
         traffic=tuple((level, counters[f"{level}_bytes"]) for level in _LEVELS if f"{level}_bytes" in counters),  # type: ignore[misc]
         schedule="metapipe",
         reason=f"{reason}; {section.pcus} PCUs, {section.pmus} PMUs",
-        events=section_events(section.flow.asked.values(), counters.get("matrix_flops", 0)),
+        events=section.events,
     )
 
 

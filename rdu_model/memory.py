@@ -25,6 +25,18 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
+class Move:
+    """What a load or a store of a section moves in one call. once_bytes and loops: as those of a Transfer."""
+
+    tensor: str
+    storage: str
+    written: bool
+    num_bytes: int
+    once_bytes: int
+    loops: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Transfer:
     """What a load or a store of a section moves in one run of its graph, over all its calls.
 
@@ -48,15 +60,23 @@ def transfers(sections: Sequence[Compiled]) -> Iterator[Transfer]:
     for number, one in enumerate(sections):
         section = one.section
         calls = one.block.count // section.flow.metapipe.iterations
-        for found in section.flow.leaves.values():
-            if isinstance(found.leaf, Load):
-                yield _load(section, found, number, calls)
-            elif isinstance(found.leaf, Store):
-                yield _store(section, found.leaf, found, number, calls)
-        for carry in section.flow.metapipe.carries:
-            if carry.stored:
-                moved = section.flow.asked[carry.source].touched(section.flow.metapipe.graph.sizes)[1] * calls
-                yield _transfer(section, number, calls, carry.tensor, True, moved, moved)
+        for move in section.moves:
+            tier = memory_for(section, move.tensor).unit
+            total, once = move.num_bytes * calls, move.once_bytes * calls
+            yield Transfer(number, calls, move.tensor, move.storage, tier, move.written, total, once, move.loops)
+
+
+def moves_of(section: Section) -> Iterator[Move]:
+    """Every load and store of a section."""
+    for found in section.flow.leaves.values():
+        if isinstance(found.leaf, Load):
+            yield _load(section, found, found.leaf)
+        elif isinstance(found.leaf, Store):
+            yield _store(section, found, found.leaf)
+    for carry in section.flow.metapipe.carries:
+        if carry.stored:
+            moved = section.flow.asked[carry.source].touched(section.flow.metapipe.graph.sizes)[1]
+            yield _move(section, carry.tensor, True, moved, moved)
 
 
 def expected(graph: Graph, intended: Sequence[Intended]) -> Iterator[Transfer]:
@@ -73,38 +93,26 @@ def expected(graph: Graph, intended: Sequence[Intended]) -> Iterator[Transfer]:
                 yield Transfer(number, calls, name, name, "hbm", written, total, total)
 
 
-def _load(section: Section, found: Placed, number: int, calls: int) -> Transfer:
+def _load(section: Section, found: Placed, load: Load) -> Move:
     flow, sizes = section.flow, section.flow.metapipe.sizes
-    assert isinstance(found.leaf, Load)
-    tensor = found.leaf.tensor
-    path = tuple(pipe for pipe in found.path if not (found.leaf.once and pipe.dim == ITERATION))
-    moved = over_steps(path, sizes, lambda cut: flow.load_bytes(found.name, cut), flow.ends) * calls
-    executions = trips(tuple(pipe for pipe in path if pipe.dim == ITERATION), sizes) * calls
+    path = tuple(pipe for pipe in found.path if not (load.once and pipe.dim == ITERATION))
+    moved = over_steps(path, sizes, lambda cut: flow.load_bytes(found.name, cut), flow.ends)
+    executions = trips(tuple(pipe for pipe in path if pipe.dim == ITERATION), sizes)
     once = min(moved, flow.load_bytes(found.name, sizes) * executions)
     own = {dim for reader, read in flow.streams[found.name] for dim in flow.asked[reader].cutting(read)}
     loops = tuple(dict.fromkeys(pipe.dim for pipe in found.path if pipe.dim not in own | {ITERATION}))
-    return _transfer(section, number, calls, tensor, False, moved, once, loops)
+    return _move(section, load.tensor, False, moved, once, loops)
 
 
-def _store(section: Section, leaf: Store, found: Placed, number: int, calls: int) -> Transfer:
+def _store(section: Section, found: Placed, store: Store) -> Move:
     flow = section.flow
-    asked, sizes = flow.asked[leaf.source], flow.metapipe.sizes
-    moved = over_steps(found.path, sizes, lambda cut: asked.touched(cut)[1], flow.ends) * calls
-    return _transfer(section, number, calls, leaf.tensor, True, moved, moved)
+    asked, sizes = flow.asked[store.source], flow.metapipe.sizes
+    moved = over_steps(found.path, sizes, lambda cut: asked.touched(cut)[1], flow.ends)
+    return _move(section, store.tensor, True, moved, moved)
 
 
-def _transfer(
-    section: Section,
-    number: int,
-    calls: int,
-    tensor: str,
-    written: bool,
-    moved: int,
-    once: int,
-    loops: tuple[str, ...] = (),
-) -> Transfer:
-    storage = storage_of(section.flow.metapipe.graph, tensor)
-    return Transfer(number, calls, tensor, storage, memory_for(section, tensor).unit, written, moved, once, loops)
+def _move(section: Section, tensor: str, written: bool, moved: int, once: int, loops: tuple[str, ...] = ()) -> Move:
+    return Move(tensor, storage_of(section.flow.metapipe.graph, tensor), written, moved, once, loops)
 
 
 def off_chip(graph: Graph, sections: Sequence[Compiled]) -> tuple[Moved, ...]:

@@ -5,15 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
+from patterns.energy import Event
 from patterns.pipeline.bounds import counters_of
 from patterns.pipeline.program import Program
+from patterns.plan import Tiling
 from rdu_model.buffers import Buffer, Group
+from rdu_model.energy import section_events
 from rdu_model.flow import Flow
 from rdu_model.homes import Homes
 from rdu_model.machine import Machine
 from rdu_model.placement import Placed
 from rdu_model.wires import Wire
+
+if TYPE_CHECKING:
+    from rdu_model.memory import Move
 
 
 @dataclass(frozen=True)
@@ -79,6 +86,25 @@ class Section:
     def counters(self) -> Mapping[str, int]:
         """What all ops of its Program count."""
         return dict(counters_of(self.program))
+
+    @cached_property
+    def moves(self) -> tuple[Move, ...]:
+        """What its loads and stores move in one call."""
+        from rdu_model.memory import moves_of
+
+        return tuple(moves_of(self))
+
+    @cached_property
+    def tiling(self) -> Tiling:
+        """How it cuts what it computes."""
+        from rdu_model.tiling import tiling_of
+
+        return tiling_of(self.flow.metapipe.body)
+
+    @cached_property
+    def events(self) -> tuple[tuple[Event, int], ...]:
+        """What of one call costs energy beside its ops and its bytes."""
+        return section_events(self.flow.asked.values(), self.counters.get("matrix_flops", 0))
 
     def wire(self, link: str) -> Wire:
         """The way of a link's tiles."""
