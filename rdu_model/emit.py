@@ -34,8 +34,9 @@ def emit(section: Section) -> Program:
         made[buffer.link.source].append(buffer.link)
         for name in buffer.link.readers:
             read[name].append(buffer.link)
+    handed: tuple[Carry | Spill, ...] = (*flow.metapipe.carries, *flow.metapipe.spills)
     roles = [
-        Role(name, _Writer(section, found, read[name], made[name]).script(0, sizes))
+        Role(name, _Writer(section, found, read[name], made[name], handed).script(0, sizes))
         for name, found in flow.leaves.items()
     ]
     channels = [Channel(b.link.name, b.slots, len(b.link.readers)) for b in section.buffers]
@@ -45,10 +46,6 @@ def emit(section: Section) -> Program:
             roles.append(Role(f"store {carry.tensor}", _store_last(section, carry)))
     channels += [Channel(spill.name, SPILL_SLOTS, len(spill.readers)) for spill in flow.metapipe.spills]
     return Program(flow.metapipe.name, units(section), tuple(channels), tuple(roles), _barriers(flow))
-
-
-def _handed_on(section: Section) -> tuple[Carry | Spill, ...]:
-    return (*section.flow.metapipe.carries, *section.flow.metapipe.spills)
 
 
 def _store_last(section: Section, carry: Carry) -> tuple[Op, ...]:
@@ -77,12 +74,16 @@ def _is_once(leaf: Leaf) -> bool:
 
 @dataclass(frozen=True)
 class _Writer:
-    """Writes the script of one role. read: the links from which it takes tiles; made: those into which it puts them."""
+    """Writes the script of one role. read: the links from which it takes tiles; made: those into which it puts them.
+
+    handed: what iterations hand on.
+    """
 
     section: Section
     found: Placed
     read: Sequence[Link]
     made: Sequence[Link]
+    handed: Sequence[Carry | Spill]
 
     def script(self, level: int, sizes: Sizes) -> tuple[Op, ...]:
         """What the role does from a level on, where the pipes above it have cut dims to `sizes`."""
@@ -159,9 +160,10 @@ class _Writer:
         return [link for link in self.made if link.level == level]
 
     def _carries(self) -> list[Carry | Spill]:
-        return [carry for carry in _handed_on(self.section) if carry.source == self.found.name]
+        return [carry for carry in self.handed if carry.source == self.found.name]
 
     def _carried_to(self, level: int) -> list[tuple[str, int]]:
-        carries = _handed_on(self.section) if level == 1 else ()
+        if level != 1:
+            return []
         name = self.found.name
-        return [(carry.name, carry.readers.index(name)) for carry in carries if name in carry.readers]
+        return [(carry.name, carry.readers.index(name)) for carry in self.handed if name in carry.readers]

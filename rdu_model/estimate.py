@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import sqrt
 
+from patterns.pipeline.hashed import made_directly
 from rdu_model.machine import Machine, grid_columns, grid_rows
 from rdu_model.rates import ALWAYS, Rates, moved_bytes, rates_of
 from rdu_model.section import Section
@@ -29,6 +30,7 @@ LINKS, LINKS_STREAMED = 5.0, 0.3
 APART = 0.87
 
 
+@made_directly
 @dataclass(frozen=True)
 class Leg:
     """The way into PMUs (reader ''), or from them to one reader.

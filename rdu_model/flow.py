@@ -12,12 +12,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from patterns.pipeline.hashed import made_directly
 from rdu_model.ask import Asked, ask_all
 from rdu_model.pipe import ITERATION, Load, Metapipe, Pipe, Placed, Reorder, Stage, placed, reads_of, shared, trips
 
 Edge = tuple[str, str, int]
 
 
+@made_directly
 @dataclass(frozen=True)
 class Link:
     """Tiles of `source` for its readers at one level, `tiles` of them in the whole run.

@@ -12,6 +12,7 @@ from math import prod
 from typing import Literal
 
 from rdu_model.buffers import carry_pmus
+from rdu_model.machine import Machine
 from rdu_model.pipe import Load, Stage
 from rdu_model.price import spread
 from rdu_model.rates import Rates, moved_bytes, rates_of
@@ -118,8 +119,12 @@ def streams_of(section: Section, rates: Rates) -> dict[str, int]:
     """
     machine = section.machine
     most = machine.agcus * machine.agcu_streams
+    asking = tuple(_asking(section, rates))
+    stored = {f"store {carry.tensor}": 1 for carry in section.flow.metapipe.carries if carry.stored}
     for headroom in range(machine.agcu_streams, 0, -1):
-        found = _streams(section, rates, headroom)
+        found = {
+            name: _streams(machine, fixed, pace, routes, headroom) for name, fixed, pace, routes in asking
+        } | stored
         if sum(found.values()) <= most:
             return found
     # Those with most give some up; what was written with row_par keeps it.
@@ -130,12 +135,18 @@ def streams_of(section: Section, rates: Rates) -> dict[str, int]:
     return found
 
 
-def _streams(section: Section, rates: Rates, headroom: int) -> dict[str, int]:
+def _streams(machine: Machine, fixed: int, pace: float, routes: int, headroom: int) -> int:
+    needed = max(routes, -int(-headroom * pace // machine.agcu_bytes_per_cycle))
+    return min(machine.agcus, max(1, fixed or needed))
+
+
+def _asking(section: Section, rates: Rates) -> Iterator[tuple[str, int, float, int]]:
+    """Each load, store and exchange with the streams that it was given, its bytes in a cycle and its routes."""
     machine, flow = section.machine, section.flow
     held: dict[str, int] = {}
     for buffer in section.buffers:
-        held |= {name: max(held.get(name, 0), buffer.pmus) for name in (buffer.link.source, *buffer.link.readers)}
-    found = {}
+        for name in (buffer.link.source, *buffer.link.readers):
+            held[name] = max(held.get(name, 0), buffer.pmus)
     for name, place in flow.leaves.items():
         leaf = place.leaf
         if isinstance(leaf, Stage) and flow.asked[name].unit_class != "network":
@@ -143,10 +154,7 @@ def _streams(section: Section, rates: Rates, headroom: int) -> dict[str, int]:
         pace = rates.per_cycle(name, moved_bytes(section, name))
         # Each AGCU has a route to every PMU that it feeds or empties, and not more of them than its first link carries.
         routes = -(-held.get(name, 1) // (machine.mesh_links * machine.mesh_flows))
-        needed = max(routes, -int(-headroom * pace // machine.agcu_bytes_per_cycle))
-        wanted = (isinstance(leaf, Load) and leaf.row_par) or needed
-        found[name] = min(machine.agcus, max(1, wanted))
-    return found | {f"store {carry.tensor}": 1 for carry in flow.metapipe.carries if carry.stored}
+        yield name, leaf.row_par if isinstance(leaf, Load) else 0, pace, routes
 
 
 def _take(numbers: Iterator[int], count: int) -> Units:

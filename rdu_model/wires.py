@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import ceil
 
+from patterns.pipeline.hashed import made_directly
 
+
+@made_directly
 @dataclass(frozen=True)
 class Wire:
     """The way from a link's source into its PMUs, and from there to its readers.

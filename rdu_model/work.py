@@ -52,13 +52,15 @@ def _(leaf: Stage, section: Section, sizes: Mapping[str, int]) -> tuple[Op, ...]
     """A tile on the stage's units: as long as the slowest of its PCUs, its buffers' ports and the ways between."""
     flow, machine, name = section.flow, section.machine, leaf.name
     asked, on = flow.asked[name], section.groups[name]
-    demand = asked.demand(sizes)
     if asked.unit_class == "network":
         return _exchange(section, name, sizes)
-    work = grid(asked, sizes, machine)
-    touched, written = asked.touched(sizes)
+    if sizes == flow.full_sizes[name]:
+        work, computed, (touched, written) = on.work, on.cycles, flow.touched[name]
+    else:
+        work, (touched, written) = grid(asked, sizes, machine), asked.touched(sizes)
+        computed = cycles(work, on.pcus) if on.pcus else 0
+    demand = asked.demand(sizes)
     reads = {source: read_bytes(flow, name, source, touched, on) for source in _roots(section, name)}
-    computed = cycles(work, on.pcus) if on.pcus else 0
     busy = max(computed, _moving_cycles(section, name, reads, written)) + machine.step_cycles
     counts = (
         ("matrix_flops", issued_flops(asked, work, machine)),

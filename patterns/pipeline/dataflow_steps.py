@@ -25,13 +25,14 @@ Watch = Literal["", "steady", "laps"]
 @dataclass(frozen=True)
 class Queues:
     """The queues of a Program: of each channel's slots as its readers free them and of its tiles, by reader; of each
-    handle that something waits for, by role; and of which units there are that roles share.
+    handle that something waits for, by role; and of which units there are that roles share. readers: of each channel.
     """
 
     slots: dict[Key, Queue]
     tiles: dict[Key, Queue]
     handles: dict[tuple[int, str], Queue]
     shared: dict[str, int]
+    readers: dict[str, int]
 
 
 class Writer:
@@ -42,7 +43,7 @@ class Writer:
     ) -> None:
         self.steps: list[Step] = []
         self._run = run
-        self._readers = {channel.name: channel.readers for channel in program.channels}
+        self._readers = queues.readers
         self._wiring = wiring
         self._queues = queues
         self._role = role

@@ -166,7 +166,8 @@ def _queues(program: Program, wires: Wiring, run: Dataflow) -> Queues:
         if wires.sorts[unit.name] == SHARED:
             shared[unit.name] = len(run.shared)
             run.shared.append(SharedUnit(unit.lanes, len(program.roles)))
-    return Queues(slots, tiles, handles, shared)
+    readers = {channel.name: channel.readers for channel in program.channels}
+    return Queues(slots, tiles, handles, shared, readers)
 
 
 def _watches(program: Program, wires: Wiring) -> list[Watch]:

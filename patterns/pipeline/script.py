@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+from patterns.pipeline.hashed import made_directly
+
 Counts = tuple[tuple[str, int], ...]
 
 
+@made_directly
 @dataclass(frozen=True)
 class Fill:
     """A tile of `channel` receives `num_bytes` (0: the whole slot)."""
@@ -19,6 +22,7 @@ class Fill:
     num_bytes: int = 0
 
 
+@made_directly
 @dataclass(frozen=True)
 class Free:
     """Reader `reader` releases its oldest held tile of `channel`."""
@@ -37,6 +41,7 @@ class Signal:
 Effect = Fill | Free | Signal
 
 
+@made_directly
 @dataclass(frozen=True)
 class Run:
     """Hold `unit` for `cycles`; the role waits for the end."""
@@ -47,6 +52,7 @@ class Run:
     counts: Counts = ()
 
 
+@made_directly
 @dataclass(frozen=True)
 class Start:
     """Hold `unit` for `cycles` without waiting. `latency` cycles after the unit is done the result is usable.
@@ -64,6 +70,7 @@ class Start:
     counts: Counts = ()
 
 
+@made_directly
 @dataclass(frozen=True)
 class Finish:
     """Wait until the oldest unfinished Start of `handle` is usable."""
@@ -71,6 +78,7 @@ class Finish:
     handle: str
 
 
+@made_directly
 @dataclass(frozen=True)
 class Acquire:
     """Wait for the channel's next slot to be free, and take it to fill."""
@@ -78,6 +86,7 @@ class Acquire:
     channel: str
 
 
+@made_directly
 @dataclass(frozen=True)
 class Commit:
     """The oldest acquired tile receives `num_bytes` (0: all), at once."""
@@ -86,6 +95,7 @@ class Commit:
     num_bytes: int = 0
 
 
+@made_directly
 @dataclass(frozen=True)
 class Wait:
     """Wait for the next tile of `channel` to be full, and hold it, as reader `reader`."""
@@ -94,6 +104,7 @@ class Wait:
     reader: int = 0
 
 
+@made_directly
 @dataclass(frozen=True)
 class Release:
     """Give back the oldest held tile of `channel`, as reader `reader`."""
@@ -117,6 +128,7 @@ class Await:
     count: int = 1
 
 
+@made_directly
 @dataclass(frozen=True)
 class Loop:
     """`body`, `count` times (0 is allowed: nothing happens)."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from patterns.pipeline.program import Program
 from patterns.pipeline.script import Finish, Op, Run, Start
-from patterns.pipeline.uses import USES, flat_ops
+from patterns.pipeline.uses import USES, Use, flat_ops
 
 # One end of a channel: of the role that fills it ("", n, -1), or of a reader.
 Key = tuple[str, int]
@@ -39,10 +39,11 @@ def wiring(program: Program) -> Wiring | None:
     if program.barriers or any(channel.slot_bytes for channel in program.channels):
         return None
     flat = [(role, op) for role, one in enumerate(program.roles) for op, _ in flat_ops(one.script)]
+    uses = [tuple(USES[type(op)](op)) for _, op in flat]
     makers: defaultdict[str, set[int]] = defaultdict(set)
     readers: defaultdict[Key, set[int]] = defaultdict(set)
-    for role, op in flat:
-        for use in USES[type(op)](op):
+    for (role, _), some in zip(flat, uses, strict=True):
+        for use in some:
             if use.verb in ("acquire", "fill"):
                 makers[use.name].add(role)
             elif use.verb in ("wait", "release"):
@@ -50,7 +51,7 @@ def wiring(program: Program) -> Wiring | None:
     ends = [makers[channel.name] for channel in program.channels]
     ends += [readers[channel.name, reader] for channel in program.channels for reader in range(channel.readers)]
     sorts = _sorts(program, flat)
-    if any(len(roles) != 1 for roles in ends) or sorts is None or not _in_order(flat, sorts):
+    if any(len(roles) != 1 for roles in ends) or sorts is None or not _in_order(flat, uses, sorts):
         return None
     return Wiring(
         {name: min(roles) for name, roles in makers.items()},
@@ -80,15 +81,15 @@ def _sorts(program: Program, flat: list[tuple[int, Op]]) -> dict[str, str] | Non
     return sorts
 
 
-def _in_order(flat: list[tuple[int, Op]], sorts: dict[str, str]) -> bool:
+def _in_order(flat: list[tuple[int, Op]], uses: list[tuple[Use, ...]], sorts: dict[str, str]) -> bool:
     """Whether all that happens to a channel's end, or to a handle, is known in the order in which it is asked for.
 
     What a shared unit does is known later than what is asked for after it elsewhere.
     """
     places: defaultdict[tuple[object, ...], set[str]] = defaultdict(set)
-    for role, op in flat:
+    for (role, op), some in zip(flat, uses, strict=True):
         place = op.unit if isinstance(op, Start) and sorts[op.unit] == SHARED else ""
-        for use in USES[type(op)](op):
+        for use in some:
             if use.verb in ("fill", "release"):
                 places[use.verb, use.name, use.reader].add(place)
             elif use.verb == "start":

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
+from patterns.pipeline.hashed import made_directly
 from patterns.pipeline.program import Program
 from patterns.pipeline.script import (
     Acquire,
@@ -26,6 +27,7 @@ from patterns.pipeline.script import (
 )
 
 
+@made_directly
 @dataclass(frozen=True)
 class Use:
     """One thing an op does to a channel, barrier, unit or handle: `amount` of it each time."""
