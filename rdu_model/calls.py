@@ -155,10 +155,12 @@ def _once(piece: Piece, machine: Machine, call_cycles: int) -> Made:
 def _or_several(piece: Piece, machine: Machine, call_cycles: int, whole: Part) -> Made:
     """One section, or several that are faster: what only just fits may read its weights again and again."""
     one = Made((whole,), 1)
+    if not _moves_again(piece, whole.section):
+        return one
     asked = ask_all(piece.graph, piece.nodes)
     least = Least(piece.graph, machine, piece.nodes, asked).cycles(0, len(piece.nodes)) or 0
     # Several need another call at least, and never less than their bytes and their work.
-    if whole.cycles - least <= call_cycles or not _moves_again(piece, whole.section):
+    if whole.cycles - least <= call_cycles:
         return one
     try:
         parts = _cut(piece, machine, call_cycles, whole.section, several=True)
