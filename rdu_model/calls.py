@@ -131,7 +131,7 @@ def _spilled(
     """A loop that hands everything on through off-chip memory and why, or `kept` if that is as fast."""
     made, read = {node.writes for node in piece.nodes}, {name for node in piece.nodes for name in node.reads}
     names = tuple(inside for inside, result in piece.block.carried if result in made and inside in read)
-    part, _ = _looped(piece, machine, names, most) if names else (None, None)
+    part, _ = _looped(piece, machine, names, min(most, kept.cycles) if kept else most) if names else (None, None)
     if part is None or (kept and kept.cycles <= part.cycles):
         return kept, ""
     least = "at least " if kept and kept.cycles > most else ""

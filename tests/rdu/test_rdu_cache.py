@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -14,7 +15,7 @@ from patterns.graph import Graph
 from patterns.library import workload
 from patterns.read import parse_graph
 from rdu_model import Choices, compile_graph, load_machine, lower
-from rdu_model.cache import cache_info, forget
+from rdu_model.cache import SAME, cache_info, forget
 from tests.random_graphs import random_graph
 from tests.random_ways import odd_way
 
@@ -69,6 +70,21 @@ def test_what_a_section_follows_from_is_compiled_again() -> None:
     assert cached(llama(), hardware_execute_ps="1 ms") == [False, False, False]
     assert cached(llama(), seed=1) == [False, False, False]
     assert cached(llama(), "unfused").count(True) == 0
+
+
+@pytest.mark.parametrize("hbm", ["260 kB", "100 kB"])
+@pytest.mark.parametrize("mode", ["unfused", "looped"])
+def test_what_is_kept_of_a_section_is_what_would_be_worked_out_again(mode: str, hbm: str) -> None:
+    """Also where tensors lie in DDR, which are others in every graph."""
+    machine = load_machine("sn40l", {"hbm_bytes": hbm})
+    found = 0
+    for context in (16, 24, 200):
+        for one in compile_graph(llama(context=context), machine, Choices(mode)).sections:
+            again = replace(one.section)
+            for name in SAME:
+                assert getattr(one.section, name) == getattr(again, name), name
+            found += one.cached
+    assert found > 1
 
 
 @settings(max_examples=25, deadline=None, derandomize=True)
