@@ -20,7 +20,7 @@ from patterns.dtypes import bytes_of
 from patterns.executions import ONCE, Repeats, repeated
 from patterns.graph import Block, Graph, Node, Tensor
 from patterns.kind import Demand, kind_of
-from patterns.seen import Elements, touched_of
+from patterns.seen import Elements, touched_by
 from patterns.structure import structure_of
 
 
@@ -224,7 +224,9 @@ def _packed_bytes(tensor: Tensor, elements: int, sizes: Mapping[str, int]) -> in
 def compulsory_by_storage(graph: Graph) -> tuple[Mapping[str, int], Mapping[str, int]]:
     """Bytes that one run must move, by the storage that they are of: read, and written."""
     structure = structure_of(graph)
-    found = [(node, repeats, touched_of(graph, node)) for node, repeats in repeated(structure)]
+    nodes = repeated(structure)
+    touched = touched_by(graph, tuple([node for node, _ in nodes]))
+    found = [(node, repeats, touched[node]) for node, repeats in nodes]
     reads, writes = _touched(structure, found, graph.sizes, copies=True)
     role = {name: structure.tensor_named[name].role for name in (*reads, *writes)}
     given = {name: count for name, count in reads.items() if role[name] in ("weight", "state", "input")}
@@ -236,20 +238,21 @@ def compulsory_by_storage(graph: Graph) -> tuple[Mapping[str, int], Mapping[str,
 def compulsory(graph: Graph) -> Compulsory:
     """Bytes that one run must move: inputs, weights and states read once, results and rows of states written once."""
     reads, writes = compulsory_by_storage(graph)
-    whole = {name for name, count in reads.items() if count == _whole_bytes(graph, graph.tensor_named[name])}
+    structure = structure_of(graph)
+    weights = {name for name in reads if structure.tensor_named[name].role == "weight"}
+    whole = {name for name in weights if reads[name] == _whole_bytes(graph, structure.tensor_named[name])}
     return Compulsory(
-        weight_bytes=_sum_of(graph, reads, "weight", whole),
-        state_bytes=_sum_of(graph, reads, "state"),
-        input_bytes=_sum_of(graph, reads, "input"),
-        output_bytes=sum(writes[name] for name in graph.results if name in writes),
-        gathered_bytes=_sum_of(graph, reads, "weight", set(reads) - whole),
-        state_written_bytes=_sum_of(graph, writes, "state"),
+        weight_bytes=sum(reads[name] for name in whole),
+        state_bytes=_sum_of(structure, reads, "state"),
+        input_bytes=_sum_of(structure, reads, "input"),
+        output_bytes=sum(writes[name] for name in structure.results if name in writes),
+        gathered_bytes=sum(reads[name] for name in weights - whole),
+        state_written_bytes=_sum_of(structure, writes, "state"),
     )
 
 
-def _sum_of(graph: Graph, totals: Mapping[str, int], role: str, names: Collection[str] | None = None) -> int:
-    chosen = totals if names is None else names
-    return sum(totals[name] for name in chosen if graph.tensor_named[name].role == role)
+def _sum_of(graph: Graph, totals: Mapping[str, int], role: str) -> int:
+    return sum(count for name, count in totals.items() if graph.tensor_named[name].role == role)
 
 
 def ops(demand: Demand) -> int:

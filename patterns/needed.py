@@ -16,7 +16,8 @@ from patterns.function import Function
 from patterns.functions import FUNCTIONS
 from patterns.graph import Graph, Node
 from patterns.kind import Demand, has
-from patterns.seen import part_of
+from patterns.seen import alike, part_of, seen_by
+from patterns.structure import structure_of
 
 
 @dataclass(frozen=True)
@@ -85,13 +86,20 @@ def needed_demand(graph: Graph) -> Demand:
     found = []
     for block in graph.blocks:
         masked = tuple(masks(graph, block.nodes))
-        found += [(_needed(part_of(graph, (node,)), node, masked), block.count) for node in block.nodes]
+        for nodes in alike(structure := structure_of(graph), block.nodes):
+            dims = seen_by(structure, nodes).dims
+            own = tuple(mask for mask in masked if mask.row in dims and mask.column in dims)
+            found.append((_needed_by(part_of(graph, nodes), nodes, own), block.count))
     return total_demand(found)
 
 
-@lru_cache(maxsize=8192)
-def _needed(graph: Graph, node: Node, masked: tuple[Mask, ...]) -> Demand:
-    """Of a node. graph: what it sees of one."""
+@lru_cache(maxsize=2048)
+def _needed_by(part: Graph, nodes: tuple[Node, ...], masked: tuple[Mask, ...]) -> Demand:
+    """Of nodes. part: what they see of a graph."""
+    return total_demand((_needed(part, node, masked), 1) for node in nodes)
+
+
+def _needed(graph: Graph, node: Node, masked: Sequence[Mask]) -> Demand:
     demand = node_demand(graph, node)
     made = function_of(node)
     if made is not None:

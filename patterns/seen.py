@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -46,11 +46,23 @@ def seen_by(structure: Graph, nodes: tuple[Node, ...]) -> Seen:
     return Seen(structure_of(Graph("", (), tuple(tensors), ())), named)
 
 
-def touched_of(graph: Graph, node: Node) -> Elements:
-    """Elements that a node touches: of each operand, and of its result."""
-    return _touched(part_of(graph, (node,)), node)
+@lru_cache(maxsize=1024)
+def alike(structure: Graph, nodes: tuple[Node, ...]) -> tuple[tuple[Node, ...], ...]:
+    """Nodes in sets of those that see the same dims: a graph of another extent differs for few of these sets."""
+    sets: dict[frozenset[str], list[Node]] = {}
+    for node in nodes:
+        sets.setdefault(frozenset(seen_by(structure, (node,)).dims), []).append(node)
+    return tuple(tuple(found) for found in sets.values())
+
+
+def touched_by(graph: Graph, nodes: tuple[Node, ...]) -> Mapping[Node, Elements]:
+    """Elements that nodes touch: of each operand, and of the result."""
+    found: dict[Node, Elements] = {}
+    for some in alike(structure_of(graph), nodes):
+        found.update(_touched(part_of(graph, some), some))
+    return found
 
 
 @lru_cache(maxsize=8192)
-def _touched(part: Graph, node: Node) -> Elements:
-    return kind_of(node).touched(node, part, part.sizes)
+def _touched(part: Graph, nodes: tuple[Node, ...]) -> Mapping[Node, Elements]:
+    return {node: kind_of(node).touched(node, part, part.sizes) for node in nodes}
