@@ -21,6 +21,9 @@ from rdu_model.price import Grid, cycles, grid, rereads
 from rdu_model.shortage import Shortage
 from rdu_model.streams import Stream, slots_ahead
 
+# The pace of what holds nobody up.
+NONE = Fraction(0)
+
 
 @made_directly
 @dataclass(frozen=True)
@@ -93,11 +96,13 @@ def buffers(flow: Flow, groups: Mapping[str, Group], machine: Machine) -> Buffer
         greatest = max(least, key=lambda buffer: buffer.pmus)
         return Shortage("PMUs", machine.pmus - free, machine.pmus, _maker(flow, greatest.link), greatest.pmus)
     least = _with_tiles_under_way(flow, least, free, machine)
-    free = machine.pmus - carried - sum(buffer.pmus for buffer in least)
+    free = machine.pmus - carried - sum([buffer.pmus for buffer in least])
     wanted = [_fast_enough(flow, buffer, groups, machine) for buffer in least]
     extra = sum(wanted) - sum(buffer.pmus for buffer in least)
     fast = [
         changed(buffer, pmus=buffer.pmus + (want - buffer.pmus) * min(free, extra) // max(1, extra))
+        if want != buffer.pmus
+        else buffer
         for buffer, want in zip(least, wanted, strict=True)
     ]
     left = machine.pmus - carried - sum(buffer.pmus for buffer in fast)
@@ -109,8 +114,12 @@ def _with_tiles_under_way(flow: Flow, held: list[Buffer], free: int, machine: Ma
     """More slots for sums over sockets, as far as PMUs are free: for all tiles that are under way at once."""
     found = []
     for buffer in held:
+        wanted = slots_under_way(flow, buffer.link, machine)
+        if wanted == buffer.slots:
+            found.append(buffer)
+            continue
         room = (buffer.pmus + free) * machine.pmu_bytes // max(1, buffer.slot_bytes)
-        slots = min(slots_under_way(flow, buffer.link, machine), max(buffer.slots, room))
+        slots = min(wanted, max(buffer.slots, room))
         pmus = max(buffer.pmus, pmus_for(slots * buffer.slot_bytes, 0, 0, machine))
         free -= pmus - buffer.pmus
         found.append(changed(buffer, slots=slots, pmus=pmus))
@@ -147,7 +156,8 @@ def _fast_enough(flow: Flow, buffer: Buffer, groups: Mapping[str, Group], machin
 
 def paces(flow: Flow, link: Link, groups: Mapping[str, Group], machine: Machine) -> tuple[Fraction, Fraction]:
     """Bytes in a cycle that are read from a link, and written to it, where it holds nobody up."""
-    read = sum((_read_pace(flow, link, reader, groups, machine) for reader in link.readers), Fraction(0))
+    each = [_read_pace(flow, link, reader, groups, machine) for reader in link.readers]
+    read = each[0] if len(each) == 1 else sum([pace for pace in each if pace], NONE)
     return read, _write_pace(flow, link, groups, machine)
 
 
@@ -155,11 +165,11 @@ def _read_pace(flow: Flow, link: Link, reader: str, groups: Mapping[str, Group],
     """Bytes in a cycle that a stage takes from a link; one that only moves them takes what comes."""
     found = groups.get(reader)
     if found is None:
-        return Fraction(0)
+        return NONE
     if _only_moves(flow, reader):
         return _write_pace(flow, link, groups, machine)
     if not found.cycles:
-        return Fraction(0)
+        return NONE
     return Fraction(read_bytes(flow, reader, link.source, flow.touched[reader][0], found), found.cycles)
 
 
@@ -195,12 +205,12 @@ def _write_pace(flow: Flow, link: Link, groups: Mapping[str, Group], machine: Ma
             before = [other for other in flow.links if link.source in other.readers]
             come = sum((_write_pace(flow, other, groups, machine) for other in before), Fraction(0))
             return come * made / max(1, sum(read))
-        return Fraction(made, on.cycles) if on.cycles else Fraction(0)
+        return Fraction(made, on.cycles) if on.cycles else NONE
     if link.tiles == 1:
-        return Fraction(0)
+        return NONE
     total = flow.streamed_beside(link.source)
     pace = first_memory(machine).pace
-    return Fraction(pace.amount * flow.streamed[link.source], pace.cycles * total) if total else Fraction(0)
+    return Fraction(pace.amount * flow.streamed[link.source], pace.cycles * total) if total else NONE
 
 
 def _read_ahead(flow: Flow, held: list[Buffer], free: int, machine: Machine) -> tuple[tuple[Buffer, ...], int]:

@@ -66,7 +66,8 @@ class Duration:
         ]
         self.moves = self.spent = self.looks = self.next_lap = self.left_out = 0
         owner = {loop: role for role, own in enumerate(self.run.counters) for loop in own}
-        self.owner = [owner[loop] for loop in range(len(owner))]
+        self.loops = range(len(owner))
+        self.owner = [owner[loop] for loop in self.loops]
         self.seen: dict[int, Moment] = {}
         self.misses: dict[int, int] = {}
         self.rests: dict[int, int] = {}
@@ -109,16 +110,16 @@ class Duration:
         before, moment = self.seen.get(loop), glance(self.run)
         self.seen[loop] = moment
         alike = before is not None and before.outline == moment.outline
-        roles = self._moved(before, moment) if before and alike else ()
-        if lap or roles:
+        loops = list(compress(self.loops, map(ne, before.left, moment.left))) if before and alike else []
+        if lap or loops:
             self.spent += MOVES_TO_SIGN
-            look(self.run, moment, self._going() if lap else roles)
+            look(self.run, moment, self._going() if lap else {self.owner[one] for one in loops})
             self.next_lap = self.moves + SHARE * (MOVES_PER_LOOK + MOVES_TO_SIGN) if lap else self.next_lap
-        if before and roles and (not before.times or self._jump(before, moment, roles)):
-            self.misses[loop] = 0
+        if before and loops and (not before.times or self._jump(before, moment, loops)):
             if before.times:
+                self.misses[loop] = 0
                 self.spent -= MOVES_FOR_FOUND
-                self.seen[loop] = glance(self.run)
+                moment.time, moment.left, moment.times = self.run.time, self.run.left[:], {}
             return
         self.misses[loop] = misses = self.misses.get(loop, 0) + 1
         if not misses % LOOKS_IN_A_ROW:
@@ -127,26 +128,25 @@ class Duration:
     def _going(self) -> list[int]:
         return [role for role, over in enumerate(self.run.ended) if not over]
 
-    def _moved(self, before: Moment, moment: Moment) -> tuple[int, ...]:
-        """Roles that went round a loop since then. One that moved otherwise is elsewhere."""
-        changed = compress(self.owner, map(ne, before.left, moment.left))
-        return tuple(dict.fromkeys(changed))
+    def _jump(self, before: Moment, moment: Moment, loops: list[int]) -> bool:
+        """Leave out all periods like the one between two moments in which no loop ends; whether there are any.
 
-    def _jump(self, before: Moment, moment: Moment, roles: tuple[int, ...]) -> bool:
-        """Leave out all periods like the one between two moments in which no loop ends; whether there are any."""
-        run, cycles = self.run, moment.time - before.time
-        fall = [was - left for was, left in zip(before.left, moment.left, strict=True)]
-        moving = [loop for loop, by in enumerate(fall) if by]
-        if min(fall) < 0 or len(roles) < len(moving) or not is_period(before, moment, roles):
+        loops: those whose counters have changed. Their roles are the ones that moved: one that moved otherwise would be
+        elsewhere.
+        """
+        run, cycles, roles = self.run, moment.time - before.time, {self.owner[loop] for loop in loops}
+        falls = [(loop, before.left[loop] - moment.left[loop]) for loop in loops]
+        if any(by < 0 for _, by in falls) or len(roles) < len(loops) or not is_period(before, moment, roles):
             return False
-        repeats = min([(run.left[loop] - 1) // fall[loop] for loop in moving])
+        repeats = min([(run.left[loop] - 1) // by for loop, by in falls])
         until = comes_next(run, roles)
         if until is not None and cycles:
             repeats = min(repeats, (until - run.time - 1) // cycles)
         if repeats < 1:
             return False
         self.left_out += repeats * cycles
-        run.left[:] = [left - repeats * by for left, by in zip(run.left, fall, strict=True)]
+        for loop, by in falls:
+            run.left[loop] -= repeats * by
         leave_out(run, before, moment, roles, repeats * cycles)
         return True
 
