@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from rdu_model.memory import Move
 
 
+# The way of a link that costs nothing.
+NO_WIRE = Wire()
+
+
 @dataclass(frozen=True)
 class Section:
     """A metapipe that fits: its flow, its stages on PCUs, its buffers in PMUs.
@@ -108,4 +112,4 @@ class Section:
 
     def wire(self, link: str) -> Wire:
         """The way of a link's tiles."""
-        return self.wires.get(link, Wire())
+        return self.wires.get(link) or NO_WIRE
