@@ -10,7 +10,7 @@ from gpu_model.machine import Machine
 from gpu_model.space import whole_reads, whole_writes
 from patterns.count import tensor_bytes
 from patterns.graph import Block, Graph
-from patterns.seen import part_of
+from patterns.seen import part_with_rows
 
 # Executions of a block until what is left of the one before is what is left of any.
 SETTLED = 2
@@ -25,9 +25,10 @@ def recent(graph: Graph, block: Block, groups: Sequence[Group], machine: Machine
     begun: dict[str, int] = {}  # of each tensor, bytes that had passed when its first one was made
     passed = 0
     executions = SETTLED if block.carried else 1
-    moved = [_moved(part_of(graph, group.nodes), group) for group in groups]
+    moved = [_moved(part_with_rows(graph, group.nodes), group) for group in groups]
+    left = [[(name, tensor_bytes(graph, name)) for name in made] for *_, made in moved]
     for execution in range(executions):
-        for reads, read_bytes, written, made in moved:
+        for (reads, read_bytes, written, _), made in zip(moved, left, strict=True):
             if execution == executions - 1:
                 room = machine.l2_bytes - read_bytes
                 yield frozenset([name for name in reads if name in begun and passed - begun[name] <= room])
@@ -38,14 +39,13 @@ def recent(graph: Graph, block: Block, groups: Sequence[Group], machine: Machine
 
 
 @lru_cache(maxsize=4096)
-def _moved(part: Graph, group: Group) -> tuple[tuple[str, ...], int, int, tuple[tuple[str, int], ...]]:
-    """What a kernel reads and how many bytes that are, all that it writes, and bytes of the intermediates among it.
+def _moved(part: Graph, group: Group) -> tuple[tuple[str, ...], int, int, tuple[str, ...]]:
+    """What a kernel reads and how many bytes that are, bytes of all that it writes, and the intermediates among it.
 
     Memo for all graphs and machines. part: what its nodes see.
     """
     spaces = group_spaces(part, group)
     reads = whole_reads(spaces)
     made = (node.writes for node in group.nodes if node.writes not in group.inside)
-    intermediates = (name for name in made if part.tensor_named[name].role == "intermediate")
-    left = tuple((name, tensor_bytes(part, name)) for name in intermediates)
-    return tuple(reads), sum(reads.values()), whole_writes(spaces), left
+    intermediates = tuple(name for name in made if part.tensor_named[name].role == "intermediate")
+    return tuple(reads), sum(reads.values()), whole_writes(spaces), intermediates

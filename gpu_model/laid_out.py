@@ -12,7 +12,7 @@ from gpu_model.legal import Group, group_spaces
 from gpu_model.machine import Machine
 from patterns.graph import Block, Graph
 from patterns.kind import has
-from patterns.seen import part_of
+from patterns.seen import part_with_rows
 
 
 @dataclass(frozen=True)
@@ -36,12 +36,12 @@ class LaidOut:
 
 def lay_out(graph: Graph, block: Block, group: Group, ask: Ask) -> LaidOut:
     """The fastest predicted. Raises DoesNotFit where none fits."""
-    return _of_part(part_of(graph, group.nodes), call_name(block, group), group, ask)
+    return _of_part(part_with_rows(graph, group.nodes), call_name(block, group), group, ask)
 
 
 @lru_cache(maxsize=4096)
 def _of_part(part: Graph, name: str, group: Group, ask: Ask) -> LaidOut:
-    """Memo of `lay_out`: graphs that agree in what a group sees share it."""
+    """Memo of `lay_out`: graphs that agree in what a group costs by share it."""
     spaces = group_spaces(part, group)
     asked = Asked(
         what=name,

@@ -16,7 +16,7 @@ from gpu_model.tile import SMALLEST
 from patterns.errors import DoesNotFit
 from patterns.graph import Graph, Node
 from patterns.online import why_not_split
-from patterns.seen import part_of
+from patterns.seen import part_with_rows
 
 
 def why_not_in_parts(
@@ -33,7 +33,7 @@ def why_no_room(
 ) -> str:
     """What a group's smallest tile takes more of than there is, '' if it fits."""
     made = frozenset(node.writes for node in nodes).intersection(inside)
-    return _why_no_room(part_of(graph, nodes), machine, nodes, made, online)
+    return _why_no_room(part_with_rows(graph, nodes), machine, nodes, made, online)
 
 
 @lru_cache(maxsize=4096)
