@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
+from dataclasses import replace
 from functools import lru_cache
 from typing import Protocol, cast
 
 from gpu_model.asked import Ask
-from gpu_model.decisions import Decisions, Facts
+from gpu_model.decisions import Answers, Decisions, Facts
 from gpu_model.legal import Group, Grouping, separate
 from patterns.graph import Block, Graph
 from patterns.order import in_order
@@ -17,6 +18,7 @@ from patterns.structure import structure_of
 
 POLICIES = "gpu_model.fusion"
 Kernels = tuple[tuple[Group, ...], tuple[Refusal, ...]]
+Join = Callable[[Grouping], Grouping]
 
 
 class Policy(Protocol):
@@ -59,6 +61,26 @@ def _decisions(structure: Graph, name: str, ask: Ask, policy: Policy) -> Decisio
     """What a policy makes of the block `name` of all graphs of one structure."""
     block = structure.block_named[name]
     return Decisions(lambda answers: _kernels(policy.fuse(separate(structure, block, ask, answers))))
+
+
+def joined(grouping: Grouping, join: Join) -> Grouping:
+    """What `join` makes of a grouping whose nodes are all separate; as a policy BY_STRUCTURE, it decides once."""
+    graph, ask = grouping.graph, grouping.ask
+    decided = _joined(structure_of(graph), grouping.edges.block.name, ask, join)
+    groups, refused = decided.at(Facts(graph, ask.machine))
+    of = {name: group for group in groups for name in group.names}
+    return replace(grouping, of={node.name: of[node.name] for node in grouping.nodes}, refused=refused)
+
+
+@lru_cache(maxsize=512)
+def _joined(structure: Graph, name: str, ask: Ask, join: Join) -> Decisions[Kernels]:
+    block = structure.block_named[name]
+
+    def decide(answers: Answers) -> Kernels:
+        found = join(separate(structure, block, ask, answers))
+        return found.groups(), found.refused
+
+    return Decisions(decide)
 
 
 def _kernels(grouping: Grouping) -> Kernels:

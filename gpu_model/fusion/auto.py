@@ -16,6 +16,7 @@ from gpu_model.joins import join_what_pays
 from gpu_model.kernel_cost import Cost, Costs, device_time, pace
 from gpu_model.legal import Grouping
 from gpu_model.partition import cheapest, orders
+from gpu_model.policy import joined
 
 RANK = 4
 OTHERS = (library, epilogue, operator)
@@ -27,13 +28,18 @@ def fuse(grouping: Grouping) -> Grouping:
     """The cheapest of what the other policies do and what neighbours allow: as predicted, and as the best few run."""
     predicted = Costs(grouping)
     simulated = predicted.as_run()
-    known = [grouping, *(policy.fuse(grouping) for policy in OTHERS)]
+    known = [grouping, *(joined(grouping, policy.fuse) for policy in OTHERS)]
     weights = (device_time, pace) if grouping.ask.host_cycles else (device_time,)
     found = [cheapest(order, known, predicted, weigh) for order in orders(known) for weigh in weights]
     best = _best(_near_best([*found, *known], predicted), simulated)
-    in_parts = library.join_attention(operator.read_as_strides(grouping)).refused
+    in_parts = joined(grouping, _join_in_parts)
     weigh = pace if _waits_for_host(best, predicted) else device_time
-    return join_what_pays(replace(best, refused=in_parts), (predicted, simulated), weigh)
+    return join_what_pays(replace(best, refused=in_parts.refused), (predicted, simulated), weigh)
+
+
+def _join_in_parts(grouping: Grouping) -> Grouping:
+    """Only what goes through dims in parts, to tell why others do not."""
+    return library.join_attention(operator.read_as_strides(grouping))
 
 
 def _best(candidates: Sequence[Grouping], costs: Costs) -> Grouping:
