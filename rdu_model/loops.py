@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import NamedTuple, TypeVar
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from patterns.graph import Node
-from rdu_model.ask import Asked
-from rdu_model.connect import is_stored
 from rdu_model.nests import Nest, Path, Shape, paths_of
-from rdu_model.streams import Stream
+from rdu_model.outside import Reading
+from rdu_model.picking import Pick, pick
 
-Thing = TypeVar("Thing")
-# Loops, by their keys, and the extents of their tiles.
-Tiled = tuple[tuple[int, ...], tuple[int, ...]]
+# The number of a part of a layout, and the extents of the tiles of its loops.
+Tiled = tuple[int, Hashable]
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,21 +32,58 @@ class Inflow:
         """The innermost of these loops, 0 if there is none."""
         return self.around[-1].key if self.around else 0
 
+    @property
+    def content(self) -> Hashable:
+        """What it is, whatever the rest of the section."""
+        return self.reader, self.number, tuple([nest.key for nest in self.around])
 
-class Flowing(NamedTuple):
-    """A stream with tiles of some sizes: its slots, and how many bytes it may hold before its readers start.
 
-    moved_bytes: that pass the first memory's streams meanwhile. total_bytes: of these in one execution. pmus: of its
-    buffer.
+class Streaming(NamedTuple):
+    """A stream with tiles of some size: bytes of one, and how many come in one execution. moved_bytes: that pass the
+    first memory's streams while one comes.
     """
 
     slot_bytes: int
+    tiles: int
     moved_bytes: int
-    slots: int
-    allowed_bytes: int
-    ahead_bytes: int
-    total_bytes: int
+
+
+class Flows(NamedTuple):
+    """How streams flow: the slots of each, PMUs of all their buffers, bytes that come before they may; for nodes,
+    or the first of those in the same loop, the bytes that may come before these start.
+    """
+
+    slots: tuple[int, ...]
     pmus: int
+    early_bytes: int
+    ahead: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True)
+class Brought:
+    """Streams whose readers are in the same loops, with tiles for these. ahead_bytes: of those that may run ahead, in
+    one execution. moved_bytes: of all, as they pass the first memory's streams. first: for nodes, or the first
+    of those in the same loop, what comes once, before these start. flows: by the bytes of all that may run ahead.
+    """
+
+    streams: tuple[Streaming, ...]
+    ahead_bytes: int
+    moved_bytes: int
+    first: tuple[tuple[str, int], ...]
+    flows: dict[int, Flows] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Beside:
+    """Nodes in the same loops, or buffers by the nodes that make them, and what streams to these. tiles: of the
+    loops. same: the number that this has in all layouts that have the same together.
+    """
+
+    same: int
+    path: Path
+    tiles: Pick
+    names: tuple[str, ...]
+    inflows: tuple[Inflow, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -78,90 +113,68 @@ class Body(NamedTuple):
 class Loops:
     """A section with these loops.
 
-    row: what it is, from outside. paths: the loops around each node. kept: those that a node shares with all that read
-    its result, so that a buffer holds what is made in one of their steps. needs: for each loop, by its key, what each
-    item of its body reads from. stored: nodes whose result leaves the chip when a loop is done, by its key, or with
-    each of their tiles (0). inside, around: by the key of each loop, it and those in it, and those it is in.
-    tiled: the numbers of streams whose readers are in the same loops, by these loops' keys. at, within: of those that
-    bring a tile in each step of a loop, and in steps of that and those in it. buffered: nodes by what `kept` has.
-    bodies, streams, held: what loops were found to take, streams to bring (and in bytes those that may run ahead),
-    buffers to hold, by their tiles; flows: how streams flow, by the bytes of all that may run ahead, too; direct: what
-    nodes take that are in a loop and none inside it; whole: what nodes outside all loops take.
+    row: what it is, from outside. needs: for each loop, by its key, what each item of its body reads from.
+    streaming: streams by the loops around their readers; at: by the key of each loop, the numbers of those that bring
+    a tile in each of its steps, counted in this order. stored: nodes whose result leaves the chip when a loop is done,
+    by its key, or with each of their tiles (0). buffered: nodes by the loops that they share with all that read their
+    result, so that a buffer holds what is made in one of their steps.
+    Of what is found of all streams or tiles, what a loop's body depends on, by its key: slots (of streams that bring a
+    tile in steps of it or of those in it), tiles (of it, those in it and around it), outer (of it and those around it).
+    same: a number for each loop, by its key, and for the row (0): two layouts have the same where they have the same
+    nodes, loops and streams there, however the rest of the section is.
     """
 
     row: Row
-    paths: Mapping[str, Path]
-    kept: Mapping[str, Path]
     needs: Mapping[int, tuple[tuple[int, ...], ...]]
-    inflows: tuple[Inflow, ...]
-    stored: Mapping[int, tuple[str, ...]]
-    inside: Mapping[int, tuple[int, ...]]
-    around: Mapping[int, tuple[int, ...]]
-    tiled: Mapping[tuple[int, ...], tuple[int, ...]]
+    streaming: tuple[Beside, ...]
     at: Mapping[int, tuple[int, ...]]
-    within: Mapping[int, tuple[int, ...]]
-    buffered: Mapping[tuple[int, ...], tuple[str, ...]]
-    bodies: dict[tuple[object, ...], Body] = field(default_factory=dict)
-    streams: dict[Tiled, tuple[tuple[Stream, ...], int]] = field(default_factory=dict)
-    flows: dict[tuple[Tiled, int], tuple[Flowing, ...]] = field(default_factory=dict)
-    direct: dict[tuple[int, tuple[int, ...]], tuple[Body | None, ...]] = field(default_factory=dict)
-    held: dict[Tiled, int] = field(default_factory=dict)
-    whole: dict[str, Body] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Reading:
-    """A read that comes from off-chip memory, whatever the loops. cutting: dims along which steps need other elements.
-
-    part: whether the node takes a part of the tensor. ahead: of weights or states.
-    """
-
-    reader: str
-    number: int
-    tensor: str
-    cutting: frozenset[str]
-    part: bool
-    ahead: bool
-
-
-@dataclass(frozen=True)
-class Outside:
-    """What an execution of a section has from and to off-chip memory, whatever the loops.
-
-    leaving: dims of results, by their node.
-    """
-
-    readings: tuple[Reading, ...]
-    leaving: Mapping[str, tuple[str, ...]]
-
-
-def outside(nodes: Mapping[str, Asked]) -> Outside:
-    """What the nodes of a section read and store there."""
-    leaving = {
-        name: asked.graph.tensor_named[asked.node.writes].dims
-        for name, asked in nodes.items()
-        if is_stored(asked.graph, nodes, asked.node.writes)
-    }
-    return Outside(tuple(_readings(nodes)), leaving)
-
-
-def _readings(nodes: Mapping[str, Asked]) -> Iterator[Reading]:
-    made = {asked.node.writes for asked in nodes.values()}
-    for name, asked in nodes.items():
-        for number, read in enumerate(asked.node.reads):
-            tensor = asked.graph.tensor_named[read]
-            if read in made and not tensor.shares:
-                continue
-            role = asked.graph.tensor_named[tensor.shares or tensor.name].role
-            part, ahead = asked.takes_part(number), role in ("weight", "state")
-            yield Reading(name, number, read, asked.cutting(number), part, ahead)
+    stored: Mapping[int, tuple[str, ...]]
+    buffered: tuple[Beside, ...]
+    slots: Mapping[int, Pick]
+    tiles: Mapping[int, Pick]
+    outer: Mapping[int, Pick]
+    same: Mapping[int, int]
 
 
 def lay_out(
-    nodes: Mapping[str, Node], shape: Shape, readings: Iterable[Reading], leaving: Mapping[str, tuple[str, ...]]
+    nodes: Mapping[str, Node],
+    shape: Shape,
+    readings: Iterable[Reading],
+    leaving: Mapping[str, tuple[str, ...]],
+    numbers: dict[Hashable, int],
 ) -> Loops:
-    """The nodes of a block in these loops. leaving: dims of results that leave the chip, by their node."""
+    """The nodes of a block in these loops. leaving: dims of results that leave the chip, by their node. numbers: of
+    parts of layouts of the same nodes, by their content; new ones are added.
+    """
     paths = dict(paths_of(shape))
+    streaming = tuple(_streaming(paths, _inflows(paths, readings), numbers))
+    inflows = [inflow for beside in streaming for inflow in beside.inflows]
+    nests = all_nests(shape)
+    inside = {nest.key: [inner.key for inner in all_nests((nest,))] for nest in nests}
+    within = {key: [n for n, inflow in enumerate(inflows) if inflow.key in keys] for key, keys in inside.items()}
+    around = dict(_around(shape, ()))
+    # When results are stored follows from the loops around their nodes.
+    contents: dict[int, Hashable] = {
+        nest.key: (nest, around[nest.key], tuple([inflows[number].content for number in within[nest.key]]))
+        for nest in nests
+    }
+    contents[0] = tuple([item if isinstance(item, str) else None for item in shape])
+    return Loops(
+        row=_row(nodes, shape),
+        needs={nest.key: _row(nodes, nest.body).needs for nest in nests},
+        streaming=streaming,
+        at={key: tuple([number for number in found if inflows[number].key == key]) for key, found in within.items()},
+        stored=_stored(paths, leaving),
+        buffered=tuple(_beside(_kept(nodes, paths), numbers)),
+        slots={key: pick(found) for key, found in within.items()},
+        tiles={key: pick((*around[key], *keys)) for key, keys in inside.items()},
+        outer={key: pick((*keys, key)) for key, keys in around.items()},
+        same={key: numbers.setdefault(content, len(numbers)) for key, content in contents.items()},
+    )
+
+
+def _kept(nodes: Mapping[str, Node], paths: Mapping[str, Path]) -> dict[str, Path]:
+    """The loops that each node shares with all that read its result."""
     makers = {node.writes: name for name, node in nodes.items()}
     kept = dict(paths)
     for name, node in nodes.items():
@@ -169,22 +182,7 @@ def lay_out(
             if read in makers:
                 maker = makers[read]
                 kept[maker] = tuple(a for a, b in zip(kept[maker], paths[name], strict=False) if a is b)
-    inflows = tuple(_inflows(paths, readings))
-    inside = {nest.key: tuple(inner.key for inner in all_nests((nest,))) for nest in all_nests(shape)}
-    return Loops(
-        row=_row(nodes, shape),
-        paths=paths,
-        kept=kept,
-        needs={nest.key: _row(nodes, nest.body).needs for nest in all_nests(shape)},
-        inflows=inflows,
-        stored=_stored(paths, leaving),
-        inside=inside,
-        around=dict(_around(shape, ())),
-        tiled=_by_loops({number: paths[inflow.reader] for number, inflow in enumerate(inflows)}),
-        at={key: tuple(n for n, inflow in enumerate(inflows) if inflow.key == key) for key in inside},
-        within={key: tuple(n for n, one in enumerate(inflows) if one.key in keys) for key, keys in inside.items()},
-        buffered=_by_loops(kept),
-    )
+    return kept
 
 
 def _inflows(paths: Mapping[str, Path], readings: Iterable[Reading]) -> Iterator[Inflow]:
@@ -200,12 +198,25 @@ def _inflows(paths: Mapping[str, Path], readings: Iterable[Reading]) -> Iterator
             yield Inflow(one.reader, one.number, around, one.ahead)
 
 
-def _by_loops(paths: Mapping[Thing, Path]) -> dict[tuple[int, ...], tuple[Thing, ...]]:
-    """Things by the loops around them."""
-    found: dict[tuple[int, ...], list[Thing]] = {}
-    for thing, path in paths.items():
-        found.setdefault(tuple([nest.key for nest in path]), []).append(thing)
-    return {keys: tuple(things) for keys, things in found.items()}
+def _streaming(paths: Mapping[str, Path], inflows: Iterable[Inflow], numbers: dict[Hashable, int]) -> Iterator[Beside]:
+    """Streams by the loops around their readers."""
+    found: dict[str, list[Inflow]] = {}
+    for inflow in inflows:
+        found.setdefault(inflow.reader, []).append(inflow)
+    for beside in _beside({reader: paths[reader] for reader in found}, numbers):
+        coming = tuple([inflow for name in beside.names for inflow in found[name]])
+        content = beside.same, tuple([inflow.content for inflow in coming])
+        yield replace(beside, same=numbers.setdefault(content, len(numbers)), inflows=coming)
+
+
+def _beside(paths: Mapping[str, Path], numbers: dict[Hashable, int]) -> Iterator[Beside]:
+    """Nodes by the loops around them."""
+    found: dict[tuple[int, ...], list[str]] = {}
+    for name, path in paths.items():
+        found.setdefault(tuple([nest.key for nest in path]), []).append(name)
+    for keys, names in found.items():
+        content = keys, tuple(names)
+        yield Beside(numbers.setdefault(content, len(numbers)), paths[names[0]], pick(keys), tuple(names))
 
 
 def _stored(paths: Mapping[str, Path], leaving: Mapping[str, tuple[str, ...]]) -> dict[int, tuple[str, ...]]:

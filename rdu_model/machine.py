@@ -128,6 +128,7 @@ def load_machine(name: str, overrides: Mapping[str, str] | None = None) -> Machi
     return replace(read_machine(name, overrides).values, name=name)
 
 
+@lru_cache(maxsize=64)
 def usable_pcus(machine: Machine) -> int:
     """PCUs that stages may have."""
     return max(1, int(exact(machine.usable_share) * machine.pcus))

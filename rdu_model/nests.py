@@ -7,7 +7,7 @@ What writes over a state comes after all that read it as it was, or each step wr
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from patterns.axes import union
@@ -68,15 +68,21 @@ class Run:
     after: tuple[Asked, ...]
 
 
-def nest(
-    nodes: Sequence[Asked], sizes: Mapping[str, int], weight: Mapping[str, float], style: Sequence[float] = STYLES[0]
-) -> Shape:
-    """The nodes, in an order that respects what reads what, with every loop that is worth it.
+# First runs by the names of the nodes that they are of, their dim, and the dims of the loops around them.
+Known = dict[tuple[tuple[str, ...], str, frozenset[str]], Run]
 
-    weight: time of each node, by name, in any unit.
+
+def nestings(
+    nodes: Sequence[Asked], sizes: Mapping[str, int], weight: Mapping[str, float], styles: Iterable[Sequence[float]]
+) -> Iterator[Shape]:
+    """The nodes, in an order that respects what reads what, with every loop that is worth it, in each of these styles.
+
+    weight: time of each node, by name, in any unit. What can be in one run is found once for all styles.
     """
-    total = sum(weight[asked.node.name] for asked in nodes)
-    return _Nesting(sizes, weight, style, total * WORTH).of(tuple(nodes), frozenset(), DEEPEST, 1)
+    least = sum(weight[asked.node.name] for asked in nodes) * WORTH
+    known: Known = {}
+    for style in styles:
+        yield _Nesting(sizes, weight, style, least, known).of(tuple(nodes), frozenset(), DEEPEST, 1)
 
 
 @dataclass(frozen=True)
@@ -85,6 +91,7 @@ class _Nesting:
     weight: Mapping[str, float]
     style: Sequence[float]
     least: float
+    known: Known
 
     def of(self, nodes: tuple[Asked, ...], used: frozenset[str], depth: int, key: int) -> Shape:
         """The heaviest run becomes a nest; what is before, in and after it is nested in its turn."""
@@ -102,7 +109,7 @@ class _Nesting:
         leading = [follow.leader for follow in nodes[0].follows]
         for dim in union(leading, *(asked.dims for asked in nodes)):
             if self.sizes[dim] > 1 and not used.intersection(self._bound(nodes, dim)):
-                for run in runs(nodes, dim, used):
+                for run in runs(nodes, dim, used, self.known):
                     found = sum(
                         self.weight[asked.node.name] * (1 if relation(asked, dim) == "reduced" else free)
                         for asked in run.nodes
@@ -123,16 +130,23 @@ class _Nesting:
         return sum([self.weight[asked.node.name] for asked in nodes])
 
 
-def runs(nodes: Sequence[Asked], dim: str, around: frozenset[str] = frozenset()) -> Iterator[Run]:
-    """Every run over a dim, each as long as it can be, from front to back. around: dims of the loops around it.
+def runs(
+    nodes: Sequence[Asked], dim: str, around: frozenset[str] = frozenset(), known: Known | None = None
+) -> Iterator[Run]:
+    """Every run over a dim, each as long as it can be, from front to back. around: dims of the loops around it. known:
+    first runs that were found, where the nodes are of one section.
 
     What gathers its result over a loop around, or carries a state along it, has one accumulator or state, for one tile:
     no free dim of it can be cut inside.
     """
     before: tuple[Asked, ...] = ()
     rest = tuple(nodes)
+    known = {} if known is None else known
     while rest:
-        run = _first_run(rest, dim, around)
+        key = tuple([asked.node.name for asked in rest]), dim, around
+        run = known.get(key)
+        if run is None:
+            run = known[key] = _first_run(rest, dim, around)
         if not run.nodes:
             return
         yield Run(dim, (*before, *run.before), run.nodes, run.after)

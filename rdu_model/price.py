@@ -19,6 +19,7 @@ from math import prod
 
 from patterns.axes import points
 from patterns.carried import Way, ways
+from patterns.pipeline.hashed import hashed_once
 from rdu_model.ask import Asked
 from rdu_model.machine import Machine, macs_per_pcu
 
@@ -26,6 +27,7 @@ from rdu_model.machine import Machine, macs_per_pcu
 KEPT = 16384
 
 
+@hashed_once
 @dataclass(frozen=True)
 class Grid:
     """`blocks` along up to three axes, each of `block_cycles` on one PCU; `least_cycles` on however many."""

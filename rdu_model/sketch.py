@@ -2,33 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from math import sqrt
+from typing import Any, NamedTuple
 
 from patterns.count import storage_of
 from rdu_model.ahead import Part
 from rdu_model.ask import Asked
-from rdu_model.collective import exchange
 from rdu_model.homes import Homes, Memory, first_memory, memory_of
 from rdu_model.layouts import Layouts, shared
 from rdu_model.loops import (
     Body,
-    Flowing,
+    Brought,
+    Flows,
     Loops,
-    Outside,
+    Streaming,
+    Tiled,
     all_nests,
     nodes_in,
-    outside,
 )
-from rdu_model.machine import Machine, grid_columns, grid_rows, usable_pcus
+from rdu_model.machine import Machine, usable_pcus
 from rdu_model.nests import Nest, Path, Shape
+from rdu_model.outside import Outside, outside
 from rdu_model.price import grid
-from rdu_model.tile_costs import Extents, TileCosts, Touched
+from rdu_model.tile_costs import TileCosts, Touched
 
 Tiles = Mapping[int, int]
+MEMOS = ("opened", "held", "parts", "times", "direct", "bodies", "brought", "buffered")
 
 
 @dataclass(frozen=True)
@@ -36,8 +39,10 @@ class Sketch:
     """One execution of a section whose nodes nest in one way; its tiles are open.
 
     slower: for tensors behind the first memory, how many of its bytes pass while one of theirs does.
-    opened, held, parts, times, bodies: what was found once, by tiles: streams with the bytes that buffers hold and that
-    pass, what follows one another with the bytes that come before they may, and cycles.
+    MEMOS: what was found once. By tiles: streams with the bytes that buffers hold and that pass (held), what follows
+    one another with the bytes that come before they may (parts), and cycles (times). By the parts of layouts and their
+    tiles, as most stay when those of one loop change: what nodes take (nodes_took), those in a loop and none inside it
+    (direct), loops with their streams' slots (bodies); what streams bring (brought), PMUs of buffers (buffered).
     """
 
     nodes: Mapping[str, Asked]
@@ -50,10 +55,14 @@ class Sketch:
     streaming: Outside
     costs: TileCosts
     opened: dict[frozenset[int], Loops] = field(default_factory=dict)
-    held: dict[tuple[int, ...], tuple[Prediction, int, int]] = field(default_factory=dict)
+    held: dict[tuple[int, ...], tuple[Prediction, int, float]] = field(default_factory=dict)
     parts: dict[tuple[int, ...], tuple[list[Part], int]] = field(default_factory=dict)
     times: dict[tuple[tuple[int, ...], bool], float] = field(default_factory=dict)
-    bodies: dict[tuple[str, bool, Extents], Body] = field(default_factory=dict)
+    nodes_took: dict[tuple[str, bool, Hashable, int], Body] = field(default_factory=dict)
+    direct: dict[Tiled, tuple[Body | None, ...]] = field(default_factory=dict)
+    bodies: dict[tuple[int, Hashable, Hashable], Body] = field(default_factory=dict)
+    brought: dict[Tiled, Brought] = field(default_factory=dict)
+    buffered: dict[Tiled, int] = field(default_factory=dict)
 
     def loops(self, tiles: Tiles) -> Loops:
         """The section with those loops that have more than one step."""
@@ -72,21 +81,6 @@ class Sketch:
     def nests(self) -> tuple[Nest, ...]:
         """All nests, those inside after those around them."""
         return tuple(all_nests(self.shape))
-
-    def stage_cycles(self, name: str, sizes: Mapping[str, int]) -> int:
-        """Cycles of a node on one tile."""
-        return self.costs.stage_cycles(name, sizes, self.pcus.get(name, 0))
-
-    def latency_cycles(self, name: str) -> int:
-        """Cycles from the end of a node's work until its result is there: of the way, and of trips between sockets."""
-        asked = self.nodes[name]
-        trips = exchange(asked, self.sizes, self.machine).latency_cycles if asked.unit_class == "network" else 0
-        return trips + self.way_cycles
-
-    @cached_property
-    def way_cycles(self) -> int:
-        """Cycles of a way as long as two places on the fabric are apart on average."""
-        return self.machine.hop_cycles * (grid_rows(self.machine) + grid_columns(self.machine)) // 3
 
     def touched(self, name: str, sizes: Mapping[str, int]) -> Touched:
         """Bytes of each read and of the result of a node on one tile."""
@@ -107,14 +101,16 @@ class Within:
     repeated: bool = False
 
 
-@dataclass(frozen=True)
-class Prediction:
-    """A sketch with tiles for its loops."""
+class Prediction(NamedTuple):
+    """A sketch with tiles for its loops: what its streams bring and how they flow, together and one by one."""
 
     of: Sketch
     loops: Loops
     tiles: Tiles
-    flowing: Sequence[Flowing]
+    brought: Sequence[Brought]
+    flows: Sequence[Flows]
+    streams: Sequence[Streaming]
+    slots: Sequence[int]
 
 
 def sketches(nodes: Mapping[str, Asked], shapes: Iterable[Shape], machine: Machine, homes: Homes) -> Iterator[Sketch]:
@@ -133,7 +129,8 @@ def sketches(nodes: Mapping[str, Asked], shapes: Iterable[Shape], machine: Machi
     )
     for shape in shapes:
         pcus = _shares(nodes, shape, sizes, machine)
-        yield replace(first, shape=shape, pcus=pcus, opened={}, held={}, parts={}, times={}, bodies={})
+        memos: dict[str, Any] = {name: {} for name in MEMOS}
+        yield replace(first, shape=shape, pcus=pcus, **memos)
 
 
 def _slower(nodes: Mapping[str, Asked], machine: Machine, homes: Homes) -> Iterator[tuple[str, Fraction]]:

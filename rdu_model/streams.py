@@ -39,27 +39,23 @@ def least_bytes(machine: Machine) -> int:
 def allowed_bytes(streams: Sequence[Stream], prefetch_bytes: int, machine: Machine) -> tuple[int, ...]:
     """What each stream may hold."""
     total = sum([stream.total_bytes for stream in streams])
-    return tuple([allowed_of(stream, total, prefetch_bytes, machine) for stream in streams])
+    least = least_bytes(machine)
+    return tuple([allowed_of(stream.total_bytes, total, prefetch_bytes, least) for stream in streams])
 
 
-def allowed_of(stream: Stream, total_bytes: int, prefetch_bytes: int, machine: Machine) -> int:
-    """What one of streams may hold that have so many bytes together."""
-    return least_bytes(machine) + prefetch_bytes * stream.total_bytes // max(1, total_bytes)
+def allowed_of(own_bytes: int, total_bytes: int, prefetch_bytes: int, least: int) -> int:
+    """What a stream of so many bytes may hold, of streams that have so many together. least: what each may hold."""
+    return least + prefetch_bytes * own_bytes // max(1, total_bytes)
 
 
 def slots_ahead(streams: Sequence[Stream], prefetch_bytes: int, machine: Machine) -> tuple[int, ...]:
     """The slots of each stream, at least one."""
-    return slots_within(streams, allowed_bytes(streams, prefetch_bytes, machine), machine)
+    least, allowed = least_bytes(machine), allowed_bytes(streams, prefetch_bytes, machine)
+    return tuple([slots_of(*stream, least, most) for stream, most in zip(streams, allowed, strict=True)])
 
 
-def slots_within(streams: Sequence[Stream], allowed: Sequence[int], machine: Machine) -> tuple[int, ...]:
-    """The slots of streams that may hold so many bytes each."""
-    least = least_bytes(machine)
-    return tuple([_slots(stream, least, most) for stream, most in zip(streams, allowed, strict=True)])
-
-
-def _slots(stream: Stream, least: int, allowed: int) -> int:
-    slot_bytes, tiles = stream
+def slots_of(slot_bytes: int, tiles: int, least: int, allowed: int) -> int:
+    """The slots of a stream that may hold so many bytes, and so many without any prefetch_bytes."""
     if not slot_bytes:
         return 1
     always = min(SMALL_TILES, least // slot_bytes)

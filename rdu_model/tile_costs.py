@@ -4,7 +4,7 @@ have the same node of the same tensors with the same extents.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
@@ -12,12 +12,12 @@ from patterns.graph import Node, Tensor
 from rdu_model.ask import Asked
 from rdu_model.collective import exchange
 from rdu_model.extents import named_extents
-from rdu_model.machine import Machine
+from rdu_model.machine import Machine, grid_columns, grid_rows
+from rdu_model.picking import Pick, pick
 from rdu_model.price import Grid, cycles, grid
 
 # Bytes of each read of a node, and of its result.
 Touched = tuple[tuple[int, ...], int]
-Extents = tuple[int, ...]
 
 # Nodes that are kept; a decoder has about forty, of which ten change with its context. One takes a few kB.
 KEPT = 1024
@@ -25,12 +25,13 @@ KEPT = 1024
 
 @dataclass(frozen=True)
 class NodeCosts:
-    """A node, and what its tiles were found to take, by the extents of its dims."""
+    """A node, and what its tiles were found to take, by the extents of its dims, and its PCUs."""
 
     asked: Asked
     machine: Machine
-    grids: dict[Extents, Grid] = field(default_factory=dict)
-    moved: dict[Extents, Touched] = field(default_factory=dict)
+    grids: dict[Hashable, Grid] = field(default_factory=dict)
+    took: dict[tuple[Hashable, int], int] = field(default_factory=dict)
+    moved: dict[Hashable, Touched] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -78,30 +79,43 @@ class TileCosts:
         return {name: costs_of(asked, self.machine) for name, asked in self.nodes.items()}
 
     @cached_property
-    def dims(self) -> Mapping[str, tuple[str, ...]]:
-        """The dims that each node knows."""
-        return {name: asked.dims for name, asked in self.nodes.items()}
+    def extents(self) -> Mapping[str, Pick]:
+        """Of the dims that each node knows, from the extents of all."""
+        return {name: pick(asked.dims) for name, asked in self.nodes.items()}
 
-    def extents(self, name: str, sizes: Mapping[str, int]) -> Extents:
-        """Of the dims that a node knows."""
-        return tuple([sizes[dim] for dim in self.dims[name]])
+    @cached_property
+    def way_cycles(self) -> int:
+        """Cycles of a way as long as two places on the fabric are apart on average."""
+        return self.machine.hop_cycles * (grid_rows(self.machine) + grid_columns(self.machine)) // 3
 
-    def stage_cycles(self, name: str, sizes: Mapping[str, int], pcus: int) -> int:
-        """Cycles of a node on one tile."""
+    @cached_property
+    def latencies(self) -> Mapping[str, int]:
+        """Cycles from the end of each node's work until its result is there: on the way, and between sockets."""
+        found = dict.fromkeys(self.nodes, self.way_cycles)
+        for name, asked in self.nodes.items():
+            if asked.unit_class == "network":
+                found[name] += exchange(asked, asked.graph.sizes, self.machine).latency_cycles
+        return found
+
+    def stage_cycles(self, name: str, sizes: Mapping[str, int], pcus: int, extents: Hashable) -> int:
+        """Cycles of a node on one tile. extents: the sizes that it knows."""
         asked = self.nodes[name]
         if asked.unit_class == "network":
             return exchange(asked, sizes, self.machine).cycles
         if asked.unit_class == "memory":
             return self.machine.step_cycles
-        grids, key = self.known[name].grids, self.extents(name, sizes)
-        if key not in grids:
-            grids[key] = grid(asked, sizes, self.machine)
-        return self.machine.step_cycles + cycles(grids[key], pcus)
+        known, key = self.known[name], (extents, pcus)
+        found = known.took.get(key)
+        if found is None:
+            if extents not in known.grids:
+                known.grids[extents] = grid(asked, sizes, self.machine)
+            found = known.took[key] = self.machine.step_cycles + cycles(known.grids[extents], pcus)
+        return found
 
     def touched(self, name: str, sizes: Mapping[str, int]) -> Touched:
         """Bytes of each read and of the result of a node on one tile."""
-        moved = self.known[name].moved
-        key = tuple([sizes[dim] for dim in self.dims[name]])
-        if key not in moved:
-            moved[key] = self.nodes[name].touched(sizes)
-        return moved[key]
+        moved, extents = self.known[name].moved, self.extents[name](sizes)
+        found = moved.get(extents)
+        if found is None:
+            found = moved[extents] = self.nodes[name].touched(sizes)
+        return found

@@ -16,7 +16,7 @@ from rdu_model.ask import Asked, ask_all
 from rdu_model.homes import Homes, first_memory
 from rdu_model.loops import all_nests
 from rdu_model.machine import Machine, macs_per_pcu, usable_pcus
-from rdu_model.nests import STYLES, Nest, nest
+from rdu_model.nests import STYLES, Nest, nestings
 from rdu_model.pipe import ITERATION, Item, Pipe, nodes_of
 from rdu_model.predict import predict, streamed_bytes
 from rdu_model.sketch import Sketch, Within, sketches
@@ -54,7 +54,7 @@ def shapes_of(
         weight |= dict.fromkeys((one.node.name for one in asked if is_address(one.node)), 0)
     # Of very many nodes, and where very many sections are tried, one way: each takes long.
     styles = STYLES if len(block.nodes) <= MANY_NODES else STYLES[:1]
-    shapes = dict.fromkeys(nest(asked, graph.sizes, weight, style) for style in styles)
+    shapes = dict.fromkeys(nestings(asked, graph.sizes, weight, styles))
     return tuple(sketches(by_name, shapes, machine, homes))
 
 

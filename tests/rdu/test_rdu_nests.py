@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from patterns.order import waits_for
 from patterns.read import parse_graph
 from rdu_model.ask import ask
-from rdu_model.nests import STYLES, Nest, nest, runs
+from rdu_model.nests import STYLES, Nest, nestings, runs
 from tests.random_graphs import random_graph
 
 # The old rows are read by a reduce; `fresh` ones are written over some of them.
@@ -59,7 +59,19 @@ def test_nested_nodes_come_after_all_that_they_wait_for(seed: int, style: tuple[
     graph = random_graph(Random(seed))
     for block in graph.blocks:
         asked = [ask(graph, node) for node in block.nodes]
-        order = list(in_order(nest(asked, graph.sizes, {node.name: 1.0 for node in block.nodes}, style)))
+        (shape,) = nestings(asked, graph.sizes, {node.name: 1.0 for node in block.nodes}, (style,))
+        order = list(in_order(shape))
         assert sorted(order) == sorted(node.name for node in block.nodes)
         for name, before in waits_for(graph, block.nodes).items():
             assert before <= set(order[: order.index(name)])
+
+
+@given(st.randoms(use_true_random=False))
+@settings(max_examples=100, deadline=None)
+def test_nodes_nest_in_each_style_as_if_in_no_other(random: Random) -> None:
+    graph = random_graph(random)
+    for block in graph.blocks:
+        asked = [ask(graph, node) for node in block.nodes]
+        weight = {node.name: random.choice((0.1, 1.0, 5.0)) for node in block.nodes}
+        alone = [next(nestings(asked, graph.sizes, weight, (style,))) for style in STYLES]
+        assert list(nestings(asked, graph.sizes, weight, STYLES)) == alone
