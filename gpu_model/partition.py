@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from gpu_model.kernel_cost import Cost, Costs
 from gpu_model.legal import Group, Grouping
 from gpu_model.policy import ordered
 from patterns.graph import Node
+from patterns.kind import has
 
 REASON = "predicted to take least together"
 # Nodes of a kernel that is made of neighbours: a product with rotary position and cache writes has 13. Blocks of very
@@ -32,11 +33,15 @@ def cheapest(nodes: Sequence[Node], known: Sequence[Grouping], costs: Costs, wei
     more than one node. Kernels of neighbours in such an order never need each other in a circle.
     """
     given = _given(nodes, known)
+    closed = _closed(nodes, given, known[0], costs, weigh)
     least: list[int | None] = [None] * len(nodes) + [0]
     cut: dict[int, Group] = {}
     for start in reversed(range(len(nodes))):
+        if start in closed:
+            continue
         for group, lengthens in _candidates(start, nodes, known[0], given.get(start, ())):
-            cost, rest = costs.of(group), least[start + len(group.nodes)]
+            end = start + len(group.nodes)
+            cost, rest = None if end in closed else costs.of(group), least[end]
             if cost is None and lengthens:
                 break  # with more nodes it does not fit either
             if cost is None or rest is None:
@@ -59,6 +64,29 @@ def _given(nodes: Sequence[Node], known: Iterable[Grouping]) -> dict[int, tuple[
             if len(places) > 1 and max(places) - min(places) == len(places) - 1:
                 found[min(places)] = (*found.get(min(places), ()), group)
     return found
+
+
+def _closed(
+    nodes: Sequence[Node], given: Mapping[int, Iterable[Group]], alone: Grouping, costs: Costs, weigh: Weigh
+) -> frozenset[int]:
+    """Places where no kernel begins or ends: between matrix products that by themselves take longer than the kernel
+    that takes both in parts, with all between them, where no kernel fits that does so without parts.
+
+    Assumed: a kernel with a matrix product takes at least as long as that product by itself. So no cut in between is
+    the cheapest, nor worth to be made longer.
+    """
+    place = {node.name: at for at, node in enumerate(nodes)}
+    closed: set[int] = set()
+    for group in (group for groups in given.values() for group in groups if group.online):
+        places = sorted(place[node.name] for node in group.nodes if has(node, "contracts"))
+        parts = [costs.of(alone.of[nodes[at].name]) for at in (places[0], places[-1])] if len(places) > 1 else []
+        own = [weigh(cost) for cost in parts if cost is not None]
+        whole = costs.of(group)
+        if len(own) < 2 or whole is None or sum(own) - own[0] // HOPELESS <= weigh(whole):
+            continue
+        if costs.of(alone.made_of(group.nodes, REASON)) is None:
+            closed.update(range(places[0] + 1, places[-1] + 1))
+    return frozenset(closed)
 
 
 def _candidates(
