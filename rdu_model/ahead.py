@@ -33,15 +33,30 @@ class Part(NamedTuple):
     ahead: int
 
 
-def time_of(parts: Sequence[Part], early_bytes: int, memory: Memory, repeated: bool) -> float:
-    """Cycles of one execution. early_bytes: that come before they may. repeated: each execution begins with what the
-    one before it made, and streams run ahead of it.
+class Unhidden(NamedTuple):
+    """What is found of an execution quickly. streamed: cycles that its bytes need. alone: cycles if nothing came early,
+    and those of the bytes that come before they may.
     """
+
+    streamed: float
+    alone: float
+
+    def cycles(self, took: float = 0.0) -> float:
+        """Cycles of one execution that takes so long by itself; at least, if that is not known."""
+        return max(took, self.streamed) * (1 - DOUBT) + self.alone * DOUBT
+
+
+def unhidden(parts: Sequence[Part], early_bytes: int, memory: Memory) -> Unhidden:
+    """Of one execution, repeated or not. early_bytes: that come before they may."""
     rate = memory.pace.amount / memory.pace.cycles
-    took = _walk(parts, rate, memory.latency_cycles, SETTLED if repeated else 1)
-    alone = _alone(parts, rate, memory.latency_cycles)
-    least = sum(part.first + part.moved for part in parts) / rate
-    return max(took, least) * (1 - DOUBT) + (alone + early_bytes / rate) * DOUBT
+    streamed = sum([part.first + part.moved for part in parts]) / rate
+    return Unhidden(streamed, _alone(parts, rate, memory.latency_cycles) + early_bytes / rate)
+
+
+def time_of(parts: Sequence[Part], known: Unhidden, memory: Memory, repeated: bool) -> float:
+    """Cycles of one execution. repeated: each begins with what the one before it made, and streams run ahead of it."""
+    rate = memory.pace.amount / memory.pace.cycles
+    return known.cycles(_walk(parts, rate, memory.latency_cycles, SETTLED if repeated else 1))
 
 
 def _alone(parts: Sequence[Part], rate: float, latency_cycles: int) -> float:

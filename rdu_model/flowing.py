@@ -60,7 +60,7 @@ def _brought(of: Sketch, beside: Beside, tiles: Tiles) -> Brought:
         passed += moved * count
         if inflow.ahead:
             ahead += slot_bytes * count
-    return Brought(tuple(streams), ahead, passed, _by_reader(beside, first))
+    return Brought(tuple(streams), ahead, passed, _by_reader(beside, first), {})
 
 
 def _flows(beside: Beside, streams: Sequence[Streaming], total_bytes: int, machine: Machine) -> Flows:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from patterns.graph import Node
@@ -59,8 +59,7 @@ class Flows(NamedTuple):
     ahead: tuple[tuple[str, int], ...]
 
 
-@dataclass(frozen=True)
-class Brought:
+class Brought(NamedTuple):
     """Streams whose readers are in the same loops, with tiles for these. ahead_bytes: of those that may run ahead, in
     one execution. moved_bytes: of all, as they pass the first memory's streams. first: for nodes, or the first
     of those in the same loop, what comes once, before these start. flows: by the bytes of all that may run ahead.
@@ -70,7 +69,7 @@ class Brought:
     ahead_bytes: int
     moved_bytes: int
     first: tuple[tuple[str, int], ...]
-    flows: dict[int, Flows] = field(default_factory=dict)
+    flows: dict[int, Flows]
 
 
 @dataclass(frozen=True)

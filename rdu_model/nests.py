@@ -109,11 +109,10 @@ class _Nesting:
         leading = [follow.leader for follow in nodes[0].follows]
         for dim in union(leading, *(asked.dims for asked in nodes)):
             if self.sizes[dim] > 1 and not used.intersection(self._bound(nodes, dim)):
+                if self._counted(nodes, dim, free) <= most:
+                    continue  # no run of some of them is heavier
                 for run in runs(nodes, dim, used, self.known):
-                    found = sum(
-                        self.weight[asked.node.name] * (1 if relation(asked, dim) == "reduced" else free)
-                        for asked in run.nodes
-                    )
+                    found = self._counted(run.nodes, dim, free)
                     if found > most:
                         best, most = run, found
                     if self._weight(run.after) <= most:
@@ -125,6 +124,11 @@ class _Nesting:
         found = nodes[0].follows
         own = leaders(found, frozenset({dim}))
         return own.union(follow.dim for follow in found if dim in leaders(found, frozenset({follow.dim})))
+
+    def _counted(self, nodes: Iterable[Asked], dim: str, free: float) -> float:
+        """What those of the nodes count together that a loop over the dim can cut. free: those whose result it cuts."""
+        counts = {"reduced": 1, "free": free}
+        return sum([self.weight[one.node.name] * counts.get(relation(one, dim), 0) for one in nodes])
 
     def _weight(self, nodes: tuple[Asked, ...]) -> float:
         return sum([self.weight[asked.node.name] for asked in nodes])

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from math import inf
 from typing import cast
 
-from rdu_model.ahead import Part, time_of
+from rdu_model.ahead import Part, time_of, unhidden
 from rdu_model.flowing import brought_by, flows_of
 from rdu_model.loops import Body, Tiled
 from rdu_model.nests import Nest, Shape
@@ -48,9 +48,12 @@ def predict(of: Sketch, tiles: Tiles, within: Within, enough: float = inf) -> fl
         if least * slower > enough:
             return inf
         if key not in of.parts:
-            of.parts[key] = _parts(here)
-        parts, early = of.parts[key]
-        of.times[timed] = time_of(parts, early, of.memory, within.repeated)
+            parts, early = _parts(here)
+            of.parts[key] = parts, unhidden(parts, early, of.memory)
+        parts, known = of.parts[key]
+        if known.cycles() * slower > enough:
+            return inf
+        of.times[timed] = time_of(parts, known, of.memory, within.repeated)
     return of.times[timed] * slower
 
 

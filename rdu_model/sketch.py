@@ -10,7 +10,7 @@ from math import sqrt
 from typing import Any, NamedTuple
 
 from patterns.count import storage_of
-from rdu_model.ahead import Part
+from rdu_model.ahead import Part, Unhidden
 from rdu_model.ask import Asked
 from rdu_model.homes import Homes, Memory, first_memory, memory_of
 from rdu_model.layouts import Layouts, shared
@@ -40,7 +40,7 @@ class Sketch:
 
     slower: for tensors behind the first memory, how many of its bytes pass while one of theirs does.
     MEMOS: what was found once. By tiles: streams with the bytes that buffers hold and that pass (held), what follows
-    one another with the bytes that come before they may (parts), and cycles (times). By the parts of layouts and their
+    one another with what is found of it quickly (parts), and cycles (times). By the parts of layouts and their
     tiles, as most stay when those of one loop change: what nodes take (nodes_took), those in a loop and none inside it
     (direct), loops with their streams' slots (bodies); what streams bring (brought), PMUs of buffers (buffered).
     """
@@ -56,7 +56,7 @@ class Sketch:
     costs: TileCosts
     opened: dict[frozenset[int], Loops] = field(default_factory=dict)
     held: dict[tuple[int, ...], tuple[Prediction, int, float]] = field(default_factory=dict)
-    parts: dict[tuple[int, ...], tuple[list[Part], int]] = field(default_factory=dict)
+    parts: dict[tuple[int, ...], tuple[list[Part], Unhidden]] = field(default_factory=dict)
     times: dict[tuple[tuple[int, ...], bool], float] = field(default_factory=dict)
     nodes_took: dict[tuple[str, bool, Hashable, int], Body] = field(default_factory=dict)
     direct: dict[Tiled, tuple[Body | None, ...]] = field(default_factory=dict)
@@ -127,8 +127,13 @@ def sketches(nodes: Mapping[str, Asked], shapes: Iterable[Shape], machine: Machi
         streaming=outside(nodes),
         costs=TileCosts(nodes, machine),
     )
+    works = {
+        name: grid(asked, sizes, machine).total_cycles
+        for name, asked in nodes.items()
+        if asked.unit_class in ("matrix", "vector")
+    }
     for shape in shapes:
-        pcus = _shares(nodes, shape, sizes, machine)
+        pcus = _shares(works, shape, machine)
         memos: dict[str, Any] = {name: {} for name in MEMOS}
         yield replace(first, shape=shape, pcus=pcus, **memos)
 
@@ -147,16 +152,12 @@ def single_steps(of: Sketch, tiles: Tiles) -> frozenset[int]:
     return frozenset([nest.key for nest in of.nests if tiles[nest.key] >= of.sizes[nest.dim]])
 
 
-def _shares(nodes: Mapping[str, Asked], shape: Shape, sizes: Mapping[str, int], machine: Machine) -> dict[str, int]:
+def _shares(works: Mapping[str, int], shape: Shape, machine: Machine) -> dict[str, int]:
     """PCUs of each node, at least 1, as parallelisation shares them out: by its work over the root of its phase's."""
-    works: dict[str, float] = {}
+    parts: dict[str, float] = {}
     for item in shape:
-        phase = {
-            name: grid(nodes[name], sizes, machine).total_cycles
-            for name in nodes_in(item)
-            if nodes[name].unit_class in ("matrix", "vector")
-        }
+        phase = {name: works[name] for name in nodes_in(item) if name in works}
         root = sqrt(max(1, sum(phase.values())))
-        works |= {name: work / root for name, work in phase.items()}
-    total = sum(works.values())
-    return {name: max(1, int(usable_pcus(machine) * work / total)) for name, work in works.items()}
+        parts |= {name: work / root for name, work in phase.items()}
+    total = sum(parts.values())
+    return {name: max(1, int(usable_pcus(machine) * part / total)) for name, part in parts.items()}

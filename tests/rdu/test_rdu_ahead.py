@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rdu_model.ahead import Part, Streams
+from rdu_model.ahead import Part, Streams, time_of, unhidden
+from rdu_model.homes import Memory
+from rdu_model.machine import Pace
 
 
 def gone_through(parts: list[Part], there: list[float], executions: int, number: int, idle: float) -> None:
@@ -37,6 +39,22 @@ def test_memory_that_rests_fills_what_is_needed_next(random: Random, executions:
                 streams.there[number] = there[number] = 0.0
 
 
-def _part(random: Random) -> Part:
-    moved = random.choice((0, random.randint(1, 40)))
-    return Part((), 10, 0, 0, moved, random.randint(0, moved))
+@settings(max_examples=200, deadline=None)
+@given(st.randoms(use_true_random=False), st.booleans())
+def test_what_is_found_quickly_is_never_more_than_the_time(random: Random, repeated: bool) -> None:
+    memory = Memory("hbm", Pace(random.randint(1, 9), random.randint(1, 9)), random.randint(0, 20))
+    parts = [_part(random, number) for number in range(random.randint(1, 8))]
+    known = unhidden(parts, random.choice((0, 50)), memory)
+    took = time_of(parts, known, memory, repeated)
+    assert known.cycles() <= took
+    # It is no more than what is known of the bytes and of an execution without streams that run ahead.
+    assert known.cycles() >= 0.99 * min(known.streamed, known.alone)
+
+
+def _part(random: Random, number: int = 0) -> Part:
+    """A part, which needs some of so many before it."""
+    moved, first = random.choice((0, random.randint(1, 40))), random.choice((0, random.randint(1, 20)))
+    needs = tuple(sorted(random.sample(range(number), random.randint(0, min(2, number)))))
+    if not number:
+        first = 0
+    return Part(needs, random.randint(1, 40), 0, first, moved, random.randint(0, first + moved))

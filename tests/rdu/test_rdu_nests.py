@@ -9,10 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from patterns.axes import union
 from patterns.order import waits_for
 from patterns.read import parse_graph
-from rdu_model.ask import ask
-from rdu_model.nests import STYLES, Nest, nestings, runs
+from rdu_model.ask import Asked, ask, relation
+from rdu_model.loops import all_nests, nodes_in
+from rdu_model.nests import STYLES, WORTH, Nest, Run, nestings, runs
 from tests.random_graphs import random_graph
 
 # The old rows are read by a reduce; `fresh` ones are written over some of them.
@@ -66,12 +68,38 @@ def test_nested_nodes_come_after_all_that_they_wait_for(seed: int, style: tuple[
             assert before <= set(order[: order.index(name)])
 
 
-@given(st.randoms(use_true_random=False))
+@given(st.integers(0, 10**6))
 @settings(max_examples=100, deadline=None)
-def test_nodes_nest_in_each_style_as_if_in_no_other(random: Random) -> None:
+def test_nodes_nest_in_each_style_as_if_in_no_other(seed: int) -> None:
+    random = Random(seed)
     graph = random_graph(random)
     for block in graph.blocks:
         asked = [ask(graph, node) for node in block.nodes]
         weight = {node.name: random.choice((0.1, 1.0, 5.0)) for node in block.nodes}
         alone = [next(nestings(asked, graph.sizes, weight, (style,))) for style in STYLES]
         assert list(nestings(asked, graph.sizes, weight, STYLES)) == alone
+
+
+@given(st.integers(0, 10**6), st.sampled_from(STYLES))
+@settings(max_examples=100, deadline=None)
+def test_the_outermost_loop_is_the_heaviest_of_all_runs(seed: int, style: tuple[float, ...]) -> None:
+    random = Random(seed)
+    graph = random_graph(random)
+    for block in graph.blocks:
+        asked = [ask(graph, node) for node in block.nodes]
+        weight = {node.name: random.choice((0.0, 0.1, 1.0, 5.0)) for node in block.nodes}
+        (shape,) = nestings(asked, graph.sizes, weight, (style,))
+        outermost = [(nest.dim, set(nodes_in(nest))) for nest in all_nests(shape) if nest.key == 1]
+        run = heaviest(asked, weight, style[0])
+        assert outermost == ([(run.dim, {one.node.name for one in run.nodes})] if run else [])
+
+
+def heaviest(asked: list[Asked], weight: dict[str, float], free: float) -> Run | None:
+    """The first of the heaviest of all runs over all dims."""
+    best, most = None, sum(weight.values()) * WORTH
+    for dim in union(*[one.dims for one in asked]):
+        for run in runs(asked, dim) if asked[0].graph.sizes[dim] > 1 else ():
+            found = sum(weight[one.node.name] * (1 if relation(one, dim) == "reduced" else free) for one in run.nodes)
+            if found > most:
+                best, most = run, found
+    return best
