@@ -128,16 +128,18 @@ class Streams:
         self.there = [0.0] * len(parts)
         self.running = [number for number, part in enumerate(parts) if part.ahead]
         self.before = [0, *accumulate([part.ahead > 0 for part in parts])]
+        self.count = len(self.running)
         self.repeated = executions > 1
         self.front = 0
 
     def fill(self, execution: int, number: int, idle_bytes: float) -> None:
         """Memory brings so many bytes before part `number` begins; after the last part comes the first again."""
-        count = len(self.running)
-        if not count:
-            return
+        count = self.count
         first = execution * count + self.before[number]
         last = first + count if self.repeated else count
+        # As a rule all are full already.
+        if self.front >= last:
+            return
         self.front = max(self.front, first)
         while idle_bytes > 0 and self.front < last:
             other = self.running[self.front % count]
