@@ -57,7 +57,7 @@ def sweep(folder: Path, text: str, *arguments: object) -> subprocess.CompletedPr
     [
         pytest.param(HUNDRED, (), 2.0, id="hundred"),
         pytest.param(OF_GPUS, ("-j", 2), 60.0, id="ten_thousand_of_gpus", marks=pytest.mark.long),
-        pytest.param(OF_BOTH, ("-j", 2), 150.0, id="ten_thousand_of_both", marks=pytest.mark.long),
+        pytest.param(OF_BOTH, ("-j", 2), 125.0, id="ten_thousand_of_both", marks=pytest.mark.long),
     ],
 )
 def test_points_are_cheap(text: str, arguments: tuple[object, ...], limit_s: float, tmp_path: Path) -> None:
