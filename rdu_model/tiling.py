@@ -26,7 +26,7 @@ ROUNDS = 2
 MOST_TILE_SIZES = 14
 # Of sections of a block of more nodes fewer ways are tried, as each takes long.
 MANY_NODES = 200
-# Sections whose ways to nest are kept, each with some 100 kB of predictions: those of the last few points.
+# Sections whose ways to nest are kept, each with about 2 MB of predictions: those of the last few points.
 KEPT = 8
 # When they are chosen again, so many greater and smaller ones are tried.
 NEIGHBOURS = 2
@@ -82,8 +82,8 @@ def _weight(asked: Asked, sizes: Mapping[str, int], machine: Machine) -> float:
 def choose_tiles(of: Sketch, within: Within) -> dict[int, int]:
     """The extent of each nest's tiles: the whole dim where a loop gains nothing.
 
-    Where rows are looked up, every step of an outer loop may find the
-    same again: inner loops are cut first as well, so that outer ones need not be for want of room.
+    Where rows are looked up, every step of an outer loop may find the same again: inner loops are cut first as well, so
+    that outer ones need not be for want of room.
     """
     nests = all_nests(of.shape)
     tiles = _chosen(of, nests, within)
