@@ -25,11 +25,16 @@ function themed(change) {
 
 let view = null;
 
-function start() {
+async function start() {
   const holder = document.getElementById("runs");
   themed(() => { if (view) { for (const panel of view.panels) panel.theme(); view.redraw(); } });
   if (!holder) return;
-  const data = JSON.parse(holder.textContent), tip = new Tip(), root = document.getElementById("timelines");
+  const root = document.getElementById("timelines");
+  if (!window.DecompressionStream) {
+    root.querySelector(".keys").textContent = "This browser cannot unpack the time lines and the graph's colours: it has no DecompressionStream. One of 2023 or later has it.";
+    return;
+  }
+  const data = await unpacked(holder), tip = new Tip();
   view = new View(root, data, tip);
   new Search(root.querySelector(".search"), view);
   perfetto(root.querySelector(".perfetto"), view);

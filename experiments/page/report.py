@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 SCRIPTS = (
     "format.js",
+    "unpacked.js",
     "timeline.js",
     "panel.js",
     "rows.js",

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from base64 import b64decode
 from random import Random
 from typing import Any
+from zlib import decompress
 
 import pytest
 from hypothesis import given
@@ -107,7 +109,12 @@ def test_a_timeline_that_several_runs_have_is_kept_once() -> None:
 def test_no_name_ends_the_data() -> None:
     text = str(data_markup({"name": made.HOSTILE, "words": made.QUOTES}))
     assert "<" not in text
-    assert json.loads(text) == {"name": made.HOSTILE, "words": made.QUOTES}
+    assert json.loads(decompress(b64decode(text))) == {"name": made.HOSTILE, "words": made.QUOTES}
+
+
+def test_data_are_packed() -> None:
+    data = runs_data(made.comparison().outcomes)
+    assert len(data_markup(data)) < 0.3 * len(json.dumps(data, separators=(",", ":")))
 
 
 def test_a_legend_is_told_from_words() -> None:
