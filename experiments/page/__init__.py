@@ -1,1 +1,1 @@
-"""Pages of HTML that hold all they show: the report of a comparison, the page of a study, and the list of studies."""
+"""Pages of HTML that hold all they show: of a comparison, a study, a recording, and the list of studies."""

@@ -46,7 +46,7 @@ class RecordedStep:
         figure = sheet(width, 0.45 + sum(heights), self.title)
         grid = figure.subplots(len(runs), 1, squeeze=False, sharex=True, height_ratios=heights)[:, 0]
         for axes, run, of, names in zip(grid, runs, blocks, lanes, strict=True):
-            axes.set_xlim(0, end / self.unit_ns)
+            axes.set_xlim(0, max(end, 1) / self.unit_ns)
             make_linear(axes.xaxis)
             draw_blocks(axes, of, names, 1 / self.unit_ns, width * (0.7 if width == ONE_COLUMN else 0.8))
             aggregated = any(block.count > 1 for block in of)

@@ -98,7 +98,7 @@ def against(profile: Profile, request: Request, fixed: Sequence[str], graph: Gra
     """
     from experiments.compare import compare
 
-    device = max(profile.devices, key=lambda one: one.kernels_per_step)
+    device = profile.widest
     notes = []
     if "gpu" not in fixed:
         request = replace(request, gpu=machine_of(device.device.name, request.gpu))

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from experiments.picture import drawn_records
+from experiments.picture import drawn_records, in_style, rendered
 from experiments.plot.bars import Bars
 from experiments.plot.recorded_step import RecordedStep
 from experiments.profile.account import BANDS_NS
 from experiments.profile.call_classes import class_of_call
 from experiments.profile.classes import class_of, drawn_as, sorts
+from experiments.profile.parted import PARTS
 from experiments.profile.told import ns_text, short_name
 from experiments.text.quantity import time_text, time_unit
 
@@ -18,14 +19,17 @@ if TYPE_CHECKING:
     from experiments.compare import Outcome
     from experiments.profile.against import Against
     from experiments.profile.profiled import DeviceProfile, Profile
+    from experiments.profile.ranks import Ranks
 
 Rows = list[dict[str, Any]]
+# What is drawn, and of which rows.
+Charts = tuple[tuple[Rows, Bars | RecordedStep], ...]
 RECORDED = "recorded"
 
 
-def pictures(profile: Profile, beside: Against | None) -> dict[str, bytes]:
-    """File name -> content: of the device whose steps have most kernels."""
-    device = beside.device if beside else max(profile.devices, key=lambda one: one.kernels_per_step)
+def charts(profile: Profile, beside: Against | None) -> Charts:
+    """A step, its classes and its gaps, of the device whose steps have most kernels."""
+    device = beside.device if beside else profile.widest
     by_class = class_rows(device, beside)
     counts = Bars("kernels_by_class", "class", ("kernels",), "run", title="Kernels a step", x_label="kernels a step")
     times = Bars("time_by_class", "class", ("time_us",), "run", title="Time of kernels a step", x_label="us a step")
@@ -35,11 +39,43 @@ def pictures(profile: Profile, beside: Against | None) -> dict[str, bytes]:
     account = device.account
     idle = f"Idle {ns_text(account.idle_ns)} of {ns_text(account.span_ns)}, by the length of the gap"
     gaps = Bars("gaps", label="gap", values=("idle_us",), title=idle, x_label="idle time, us")
-    return {
-        **drawn_records(by_class, (counts, times)),
-        **drawn_records(spans, (lanes,)),
-        **drawn_records(gap_rows(device), (gaps,)),
+    return (by_class, counts), (by_class, times), (spans, lanes), (gap_rows(device), gaps)
+
+
+def rank_charts(ranks: Ranks) -> Charts:
+    """A step of each rank in parts, and its time by class."""
+    parts = [{"rank": one.label} | {f"{part}_us": one.part_ns(part) / 1e3 for part in PARTS} for one in ranks.seats]
+    columns = tuple(f"{part}_us" for part in PARTS if any(row[f"{part}_us"] for row in parts))
+    spent = Bars("ranks", "rank", columns, stacked=True, title="Time of a step, by what ran", x_label="us a step")
+    seats = {
+        one.label: {row.name: row.durations.total_ns / one.num_steps / 1e3 for row in one.device.classes}
+        for one in ranks.seats
     }
+    names = [name for name in sorts() if any(name in found for found in seats.values())]
+    rows = [
+        {"class": name, "rank": label, "time_us": found.get(name, 0.0)}
+        for name in names
+        for label, found in seats.items()
+    ]
+    times = Bars("time_by_class", "class", ("time_us",), "rank", title="Time of kernels a step", x_label="us a step")
+    return (parts, spent), (rows, times)
+
+
+def pictures_of(drawn: Charts) -> dict[str, bytes]:
+    """File name -> content of charts: PNG, SVG, PDF and CSV of each."""
+    return {name: content for rows, chart in drawn for name, content in drawn_records(rows, (chart,)).items()}
+
+
+def inside_pages(drawn: Charts, files: Mapping[str, bytes]) -> list[tuple[str, bytes]]:
+    """Title and SVG of each chart; those that are in files already are not drawn again."""
+    found = []
+    with in_style():
+        for rows, chart in drawn:
+            svg = files.get(f"{chart.name}.svg")
+            if svg is None:
+                ((_, svg),) = rendered(chart.draw(rows).figure, chart.name, ("svg",))
+            found.append((chart.title, svg))
+    return found
 
 
 def title_of(profile: Profile, device: DeviceProfile) -> str:

@@ -79,6 +79,11 @@ class Profile:
     devices: tuple[DeviceProfile, ...]
     host: Host
 
+    @property
+    def widest(self) -> DeviceProfile:
+        """The device whose steps have most kernels."""
+        return max(self.devices, key=lambda one: one.kernels_per_step)
+
 
 def profile(recording: Recording, step: str = "") -> Profile:
     """The account of a recording. step: a regular expression for the names of steps. Raises UserError."""

@@ -26,7 +26,12 @@ class Format(Protocol):
 
 
 def read_recording(path: Path) -> Recording:
-    """The recording in a file; its format is told by its content. Raises Unreadable."""
+    """The recording in a file. Raises Unreadable."""
+    return reader_of(path).read(path)
+
+
+def reader_of(path: Path) -> Format:
+    """What reads a file; its format is told by its first bytes. Raises Unreadable."""
     if path.is_dir():
         files = sorted(one.name for one in path.iterdir() if one.suffix in (".json", ".gz", ".sqlite"))
         held = f"; in it: {', '.join(files[:4])}" if files else ""
@@ -44,7 +49,7 @@ def read_recording(path: Path) -> Recording:
     for name in modules(FORMATS):
         reader = cast(Format, load_module(FORMATS, name, "trace format"))
         if reader.recognises(head) and not foreign(inside)[0]:
-            return reader.read(path)
+            return reader
     raise Unreadable(path, *told_apart(head, inside))
 
 

@@ -67,6 +67,7 @@ class Recording:
     """A file, read. Rows are in order of start. skipped: (why, how many) rows that could not be used.
 
     notes: what a reader should know of it, a sentence each. num_events: rows of the file that were looked at.
+    rank, world: which process of how many it is of, where the file says so. about: what else it tells of its origin.
     """
 
     file: str
@@ -79,6 +80,9 @@ class Recording:
     num_events: int = 0
     skipped: tuple[tuple[str, int], ...] = ()
     notes: tuple[str, ...] = ()
+    rank: int | None = None
+    world: int | None = None
+    about: tuple[tuple[str, str], ...] = ()
 
 
 # What to give instead of a file that is something else.

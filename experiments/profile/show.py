@@ -27,6 +27,7 @@ from patterns.plural import number_of
 # Columns and their order are those of Nsight Systems.
 NSIGHT = ("Time\n(%)", "Total\n(us)", "Instances", "Avg\n(us)", "Med\n(us)", "Min\n(us)", "Max\n(us)", "StdDev\n(us)")
 NAME_LETTERS = 50
+HOST = "Host, in the steps"
 
 
 def profile_parts(profile: Profile, top: int) -> Iterator[Part]:
@@ -38,13 +39,17 @@ def profile_parts(profile: Profile, top: int) -> Iterator[Part]:
         yield f"Kernels by class, of {device_name(device)}"
         yield classes_table(device.classes)
         if top:
-            shown = device.kernels[:top]
-            count = len(device.kernels)
-            which = f"the {len(shown)} of {count:,} names that take longest" if count > len(shown) else "all names"
-            yield f"Kernels by name, of {device_name(device)}: {which}"
-            yield kernels_table(shown, sum(row.durations.total_ns for row in device.kernels))
+            yield kernels_title(device, top)
+            yield kernels_table(device, top)
         yield beside_text(device)
-    yield "\n".join(("Host, in the steps", *(f"  {line}" for line in launches_text(profile))))
+    yield "\n".join((HOST, *(f"  {line}" for line in launches_text(profile))))
+
+
+def kernels_title(device: DeviceProfile, top: int) -> str:
+    """What the table of kernels by name is of."""
+    count = len(device.kernels)
+    which = f"the {top} of {count:,} names that take longest" if count > top else "all names"
+    return f"Kernels by name, of {device_name(device)}: {which}"
 
 
 def device_name(device: DeviceProfile) -> str:
@@ -54,8 +59,18 @@ def device_name(device: DeviceProfile) -> str:
 
 
 def device_text(device: DeviceProfile) -> str:
-    """The figures of one device, a line each."""
-    lines = [
+    """The figures of one device, a line each below its name."""
+    return "\n".join((device_title(device), *(f"  {line}" for line in device_lines(device))))
+
+
+def device_title(device: DeviceProfile) -> str:
+    """Its name, and on how many streams it worked."""
+    return f"{device_name(device)}, {number_of(device.account.streams, 'stream')}"
+
+
+def device_lines(device: DeviceProfile) -> list[str]:
+    """The figures of one device."""
+    return [
         counts_text(device),
         *apart_text(device),
         f"a step takes {ns_text(device.step_ns)}" + (", from first kernel to first kernel" if device.steps[1:] else ""),
@@ -63,8 +78,6 @@ def device_text(device: DeviceProfile) -> str:
         gaps_text(device),
         pace_text(device),
     ]
-    title = f"{device_name(device)}, {number_of(device.account.streams, 'stream')}"
-    return "\n".join((title, *(f"  {line}" for line in lines)))
 
 
 def classes_table(rows: Sequence[Row]) -> Table:
@@ -75,11 +88,13 @@ def classes_table(rows: Sequence[Row]) -> Table:
     return Table(columns, tuple(texts), keys=0)
 
 
-def kernels_table(rows: Sequence[Row], whole: int) -> Table:
-    """Kernels by name in the first of these columns; all of them are in the CSV."""
+def kernels_table(device: DeviceProfile, top: int) -> Table:
+    """The first kernels by name in the first of these columns; all of them are in the CSV."""
+    whole = sum(row.durations.total_ns for row in device.kernels)
     columns = (*(Column(heading) for heading in NSIGHT[:5]), Column("A step"), Column("Name", right=False))
     texts = (
-        (*figures(row.durations, whole)[:5], f"{row.per_step:,}", short_name(row.name, NAME_LETTERS)) for row in rows
+        (*figures(row.durations, whole)[:5], f"{row.per_step:,}", short_name(row.name, NAME_LETTERS))
+        for row in device.kernels[:top]
     )
     return Table(columns, tuple(texts), keys=0)
 

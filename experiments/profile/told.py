@@ -31,10 +31,11 @@ def heading(profile: Profile) -> str:
     """What was read."""
     recording = profile.recording
     version = f", schema {recording.version}" if recording.version else ""
+    events, ranges = number_of(recording.num_events, "event"), number_of(len(recording.ranges), "range")
     kernels, launches = number_of(len(recording.kernels), "kernel"), number_of(len(recording.launches), "call")
     text = (
-        f"{recording.file}: {recording.format}{version}; {recording.num_events:,} events, of which {kernels} (copies"
-        f" included), {launches} of the host's and {number_of(len(recording.ranges), 'range')}"
+        f"{recording.file}: {recording.format}{version}; {events}, of which {kernels} (copies included), {launches} of"
+        f" the host's and {ranges}"
     )
     skipped = [f"skipped {number_of(count, 'event')}: {why}" for why, count in recording.skipped]
     return "\n".join((text, *recording.notes, *skipped))
@@ -57,9 +58,9 @@ def counts_text(device: DeviceProfile) -> str:
     """Kernels a step, and whether they are the same in all."""
     counts = [step.kernels for step in device.steps]
     if len(counts) == 1:
-        return f"{counts[0]:,} kernels in one step: nothing to compare it with"
+        return f"{number_of(counts[0], 'kernel')} in one step: nothing to compare it with"
     if min(counts) == max(counts):
-        return f"{counts[0]:,} kernels in every one of {len(counts):,} steps"
+        return f"{number_of(counts[0], 'kernel')} in every one of {len(counts):,} steps"
     odd = sum(count != device.kernels_per_step for count in counts)
     few_many = f"{min(counts):,} to {max(counts):,} kernels a step, median {device.kernels_per_step:,}"
     return f"{few_many}; {odd:,} of {len(counts):,} steps differ from it"

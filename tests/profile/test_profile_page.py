@@ -23,5 +23,5 @@ def test_commands_print_what_the_page_shows(
         text = pages["refreshed"](text, found)
         PAGE.write_text(text, encoding="utf-8")
     shown = dict(pages["CONSOLE"].findall(text))
-    assert len(shown) == 2
+    assert len(shown) == 3
     assert found == shown

@@ -49,6 +49,8 @@ MOST_ROWS = 2_000_000
 MOST_NS = 2**62
 # Of a list beside the events that much is kept.
 MOST_DEVICES = 1024
+# What newer releases write beside the events of what recorded them.
+ABOUT = ("cuda_runtime_version", "cuda_driver_version", "cupti_version", "hip_runtime_version", "hip_driver_version")
 RECORD = (
     "record the GPU too: torch.profiler.profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]), then"
     " export_chrome_trace"
@@ -204,7 +206,17 @@ def _recording(path: Path, found: _Found) -> Recording:
         num_events=found.events,
         skipped=tuple(sorted(found.skipped.items())),
         notes=tuple(notes),
+        rank=_counted(found, "rank"),
+        world=_counted(found, "world_size"),
+        about=tuple((name.replace("_", " "), f"{found.beside[name]!s:.40}") for name in ABOUT if name in found.beside),
     )
+
+
+def _counted(found: _Found, name: str) -> int | None:
+    """A number of what torch.distributed says of this process; None for what is no number."""
+    told = found.beside.get("distributedInfo")
+    value = told.get(name) if isinstance(told, dict) else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
 
 def _cut(kernels: Iterable[Kernel], told: Counter[str]) -> list[Kernel]:
