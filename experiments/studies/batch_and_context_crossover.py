@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
-from itertools import pairwise
-from math import exp, log
 from typing import TYPE_CHECKING
 
 from experiments.plot.heat_map import HeatMap
-from experiments.point import Point, run_if_it_fits
+from experiments.point import Point
 from experiments.survey import Record, Survey
+from patterns.errors import DoesNotFit
 from patterns.plural import number_of
 
 if TYPE_CHECKING:
+    from patterns.brief import Brief
     from patterns.energy import Energy
     from patterns.report import Report
 
@@ -31,33 +31,45 @@ GPU_MODE, RDU_MODE, LAUNCH = "library", "looped", "graph"
 
 @dataclass(frozen=True)
 class Match:
-    """The same decode step on as many GPUs as sockets."""
+    """The same decode step on as many GPUs as sockets. until: the next context of the grid, None for the last."""
 
     gpu: Point
     rdu: Point
+    until: int | None = None
 
 
 def cases() -> Iterator[Match]:
     """Every grid."""
     for gpu, members, batches, contexts in GRIDS:
         for batch in batches:
-            for context in contexts:
+            for context, until in zip(contexts, (*contexts[1:], None), strict=True):
                 how = ("decode", batch, context, members)
-                yield Match(Point(MODEL, gpu, GPU_MODE, *how, launch=LAUNCH), Point(MODEL, RDU, RDU_MODE, *how))
+                gpu_point = Point(MODEL, gpu, GPU_MODE, *how, launch=LAUNCH)
+                yield Match(gpu_point, Point(MODEL, RDU, RDU_MODE, *how), until)
 
 
 @cache
-def simulated(point: Point) -> Report | None:
-    """A step; None where memory has no room."""
-    outcome = run_if_it_fits(point)
-    return outcome.report if outcome else None
+def simulated(point: Point) -> Brief | Report | None:
+    """A step as a sweep runs it; None where memory has no room."""
+    from experiments.sweep.engine import simulate_point
+    from patterns.contents import workload_digest
+
+    try:
+        return simulate_point(point, (), workload_digest(point.workload))
+    except DoesNotFit:
+        return None
 
 
 def record(case: Match) -> Record | None:
-    """Both sides of a step; ratios above 1 are for the RDU. None where one has no room."""
+    """Both sides of a step; ratios above 1 are for the RDU. None where one has no room.
+
+    last_context: the greatest context, of those up to the next one of the grid, up to which the same side is found to
+    be faster, with both times there and one token on; None where the winner does not change before the next.
+    """
     gpu, rdu = simulated(case.gpu), simulated(case.rdu)
     if gpu is None or rdu is None:
         return None
+    last = turning(case)
     point = case.gpu
     return {
         "against": f"{point.members} x {RDU} against {point.members} x {point.machine}",
@@ -67,7 +79,45 @@ def record(case: Match) -> Record | None:
         "rdu_ms": 1e3 * rdu.time_s,
         "speed_ratio": gpu.time_s / rdu.time_s,
         **joules(gpu.energy, rdu.energy, point.batch or 1),
+        "last_context": last,
+        **times_at("last", case, last),
+        **times_at("next", case, last + 1 if last else None),
     }
+
+
+def both_s(case: Match, context: int) -> tuple[float, float] | None:
+    """Seconds of a step at another context, on the GPUs and on the RDU; None where one has no room."""
+    gpu, rdu = (simulated(replace(point, context=context)) for point in (case.gpu, case.rdu))
+    return (gpu.time_s, rdu.time_s) if gpu and rdu else None
+
+
+def times_at(name: str, case: Match, context: int | None) -> Record:
+    """The columns of both times at a context, empty for None."""
+    both = both_s(case, context) if context else None
+    gpu_ms, rdu_ms = (1e3 * time_s for time_s in both) if both else (None, None)
+    return {f"{name}_gpu_ms": gpu_ms, f"{name}_rdu_ms": rdu_ms}
+
+
+def turning(case: Match) -> int | None:
+    """The last context before one at which the other side is faster, by bisection over whole tokens.
+
+    The winner changes from it to the next; there may be more such pairs, as times are not monotone in the context.
+    None where the next context of the grid has the same winner, or no room.
+    """
+    low, high = case.gpu.context, case.until
+    if low is None or high is None or both_s(case, high) is None or ahead(case, low) == ahead(case, high):
+        return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if ahead(case, middle) == ahead(case, low) else (low, middle)
+    return low
+
+
+def ahead(case: Match, context: int) -> bool:
+    """Whether the RDU is faster at a context that both have room for."""
+    both = both_s(case, context)
+    assert both is not None
+    return both[1] < both[0]
 
 
 def joules(gpu: Energy | None, rdu: Energy | None, batch: int) -> Record:
@@ -106,37 +156,41 @@ def details(rows: Sequence[Record]) -> str:
         )
     return (
         f"A token of {MODEL}, all layers in one call on {RDU} sockets against tuned kernels in a graph on GPUs;"
-        " contexts at which one takes over are interpolated between those that were run."
+        " where the winner differs between two contexts, neighbours between which it changes are found by bisection,"
+        " each context simulated (times are not monotone in the context: there may be more of them)."
         f" {'; '.join(told)}."
     )
 
 
 def sides(rows: Sequence[Record], panel: str) -> str:
-    """'sn40l is faster in 5 of 16 points; it takes over below 8,400 tokens at batch 1'."""
+    """'sn40l is faster in 5 of 16 points (at contexts up to 9,712 at batch 1, from 700 to 2,048 at batch 4)'."""
     own = [row for row in rows if row["against"] == panel]
     ratios = [row["speed_ratio"] for row in own]
-    turns = []
-    for batch in dict.fromkeys(row["batch"] for row in own):
-        line = sorted((row["context"], row["speed_ratio"]) for row in own if row["batch"] == batch)
-        found = [f"{context:,.0f}" for context in crossings(line)]
-        side = "between" if len(found) > 1 else "below" if line[0][1] > 1 else "above"
-        if found:
-            turns.append(f"{side} {' and '.join(found)} tokens at batch {batch}")
-    where = f" ({', '.join(turns)})" if turns else ""
+    lines = ([row for row in own if row["batch"] == batch] for batch in dict.fromkeys(row["batch"] for row in own))
+    turns = [f"{told} at batch {line[0]['batch']}" for line in lines if (told := stretches(line))]
+    where = f" (at contexts {', '.join(turns)})" if turns else ""
     return (
         f"{RDU} is faster in {sum(ratio > 1 for ratio in ratios)} of {number_of(len(own), 'point')}{where},"
         f" {min(ratios):.2f} to {max(ratios):.2f} times"
     )
 
 
-def crossings(line: Sequence[tuple[int, float]]) -> list[float]:
-    """The contexts at which a ratio is 1, between two points of a line, both logarithmic."""
-    found = []
-    for (low, before), (high, after) in pairwise(line):
-        if (before - 1) * (after - 1) < 0:
-            share = log(before) / (log(before) - log(after))
-            found.append(float(f"{exp(log(low) + share * (log(high) - log(low))):.2g}"))
-    return found
+def stretches(line: Sequence[Record]) -> str:
+    """'up to 9,712 and from 20,481 on', the contexts at which the RDU is faster; '' if the winner never changes."""
+    faster = line[0]["speed_ratio"] > 1
+    told = []
+    begin = None
+    for row in line:
+        if row["last_context"] is None:
+            continue
+        if faster:
+            told.append(
+                f"up to {row['last_context']:,}" if begin is None else f"from {begin:,} to {row['last_context']:,}"
+            )
+        begin, faster = row["last_context"] + 1, not faster
+    if told or begin is not None:
+        told += [f"from {begin:,} on"] if faster else []
+    return " and ".join(told)
 
 
 STUDY = Survey(
@@ -152,7 +206,7 @@ STUDY = Survey(
             y="batch",
             value="speed_ratio",
             panel="against",
-            title="How many times as fast the RDU decodes (above 1: faster); the black line parts points that were run",
+            title="How many times as fast the RDU decodes (above 1: faster); the black line parts points of the grid",
             diverging_at=1.0,
         ),
         HeatMap(

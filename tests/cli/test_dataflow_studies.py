@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from experiments.point import Point, run_point
 from experiments.studies import (
     batch_and_context_crossover,
     fuse_what,
@@ -14,30 +15,82 @@ from experiments.studies import (
     transpose_breaks_fusion,
     unbalanced_stages,
 )
+from experiments.studies.batch_and_context_crossover import Match
 from experiments.studies.memory_that_changes_the_winner import SWEEPS, Swept
 from experiments.studies.nested_matmul_metapipeline import DRAINED, STREAMED, Matmul
 
 Record = dict[str, object]
 
 
-def test_a_ratio_is_crossed_half_way_between_logarithms() -> None:
-    crossings = batch_and_context_crossover.crossings
-    assert crossings([(1024, 1.25), (4096, 0.8), (16384, 0.7)]) == [2000.0]
-    assert crossings([(512, 0.9), (2048, 1.1), (8192, 0.7)]) == pytest.approx([1100, 2800], rel=0.05)
-    assert crossings([(512, 0.9), (2048, 0.8)]) == []
+def crossover_rows(*line: tuple[int, float, int | None]) -> list[Record]:
+    """Rows of one batch, each a context, a ratio, and the last context before the winner changes."""
+    return [
+        {
+            "against": "a",
+            "batch": 1,
+            "context": context,
+            "speed_ratio": ratio,
+            "last_context": last,
+            "energy_ratio": None,
+        }
+        for context, ratio, last in line
+    ]
 
 
-def test_the_crossover_is_told_from_the_side_on_which_the_rdu_is_ahead() -> None:
-    def told(before: float, after: float) -> str:
-        rows: list[Record] = [
-            {"against": "a", "batch": 1, "context": context, "speed_ratio": ratio, "energy_ratio": None}
-            for context, ratio in ((1024, before), (4096, after))
-        ]
-        return batch_and_context_crossover.details(rows)
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        (
+            ((512, 1.2, 700), (1024, 0.8, None)),
+            "faster in 1 of 2 points (at contexts up to 700 at batch 1), 0.80 to 1.20",
+        ),
+        (
+            ((512, 0.8, 700), (1024, 1.2, None)),
+            "faster in 1 of 2 points (at contexts from 701 on at batch 1), 0.80 to 1.20",
+        ),
+        (((512, 0.8, 700), (1024, 1.2, 1100), (2048, 0.9, None)), "(at contexts from 701 to 1,100 at batch 1)"),
+        (
+            ((512, 1.2, 700), (1024, 0.8, 1100), (2048, 1.1, None)),
+            "(at contexts up to 700 and from 1,101 on at batch 1)",
+        ),
+        (((512, 0.8, None), (1024, 0.7, None)), "faster in 0 of 2 points, 0.70 to 0.80 times"),
+    ],
+)
+def test_the_crossover_is_told_from_the_side_on_which_the_rdu_is_ahead(
+    line: tuple[tuple[int, float, int | None], ...], told: str
+) -> None:
+    assert told in batch_and_context_crossover.details(crossover_rows(*line))
 
-    assert "faster in 1 of 2 points (below 2,000 tokens at batch 1), 0.80 to 1.25 times" in told(1.25, 0.8)
-    assert "faster in 1 of 2 points (above 2,000 tokens at batch 1), 0.80 to 1.25 times" in told(0.8, 1.25)
-    assert "faster in 0 of 2 points, 0.70 to 0.80 times" in told(0.8, 0.7)
+
+def test_the_winner_changes_between_two_neighbours(monkeypatch: pytest.MonkeyPatch) -> None:
+    study = batch_and_context_crossover
+    asked: list[int] = []
+
+    def both_s(case: Match, context: int) -> tuple[float, float] | None:
+        asked.append(context)
+        return (1.0, context / 1234) if context <= 10_000 else None
+
+    monkeypatch.setattr(study, "both_s", both_s)
+
+    def between(low: int, high: int | None) -> Match:
+        points = (Point("softmax", machine, context=low) for machine in ("h100_sxm", "sn40l"))
+        return Match(*points, until=high)
+
+    # As fast at 1,234 is not faster: 1,233 is the last at which the RDU is.
+    assert study.turning(between(512, 2048)) == 1233
+    assert {1233, 1234} <= set(asked)
+    assert len(asked) < 50
+    assert [study.turning(between(*ends)) for ends in ((1232, 1233), (1234, 2048), (512, 20_000), (512, None))] == [
+        None
+    ] * 4
+    assert study.turning(between(1233, 1234)) == 1233
+
+
+def test_a_point_of_the_crossover_is_that_of_a_whole_run() -> None:
+    point = Point("softmax", "h100_sxm", "library")
+    found, whole = batch_and_context_crossover.simulated(point), run_point(point).report
+    assert found is not None
+    assert (found.time_ps, found.energy) == (whole.time_ps, whole.energy)
 
 
 def test_where_the_winner_changes_is_bisected(monkeypatch: pytest.MonkeyPatch) -> None:
