@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -38,7 +39,8 @@ class Question:
 class FamilyResult:
     """A family's rows, in order. there: how many it has for these machines, of which a sample may have been taken.
 
-    left_out: how many rows of its tables it does not take, by what they are of.
+    left_out: how many rows of its tables it does not take, by what they are of. kinds: how many it has of each
+    (machine, group).
     """
 
     name: str
@@ -46,6 +48,7 @@ class FamilyResult:
     refused: tuple[Refused, ...]
     there: int
     left_out: Mapping[str, int] = field(default_factory=dict)
+    kinds: Mapping[tuple[str, str], int] = field(default_factory=dict)
 
     @property
     def accuracy(self) -> Accuracy | None:
@@ -75,7 +78,7 @@ def validate(question: Question, progress: Callable[[int, int], None] = lambda d
     for outcome in outcomes(rows, overrides_of(question.settings, rows), question.jobs):
         done.append(outcome)
         progress(len(done), len(rows))
-    results = tuple(_result(name, done, len(every), left_out(name, tables)) for name, every in found.items())
+    results = tuple(_result(name, done, every, left_out(name, tables)) for name, every in found.items())
     return Validation(results, tables.where, tuple(sorted(foreign)))
 
 
@@ -101,7 +104,8 @@ def _asked(question: Question, side: Family) -> tuple[str, ...]:
     return question.gpus if side == "gpu" else question.rdus
 
 
-def _result(name: str, done: Sequence[Outcome], there: int, others: Mapping[str, int]) -> FamilyResult:
+def _result(name: str, done: Sequence[Outcome], every: Sequence[Row], others: Mapping[str, int]) -> FamilyResult:
     compared = tuple(one for one in done if isinstance(one, Compared) and one.row.family == name)
     refused = tuple(one for one in done if isinstance(one, Refused) and one.row.family == name)
-    return FamilyResult(name, compared, refused, there, others)
+    kinds = Counter((row.machine, row.group) for row in every)
+    return FamilyResult(name, compared, refused, len(every), others, kinds)

@@ -44,6 +44,13 @@ FOLDER = click.Path(path_type=Path)
 @click.option(
     "--write-bands", "bands_file", type=FOLDER, metavar="FILE", help="Also write the error bands that `compare` prints."
 )
+@click.option(
+    "--write-errors",
+    "errors_file",
+    type=FOLDER,
+    metavar="FILE",
+    help="Also write the errors that the documentation shows; beside a folder of tables, of the database, too.",
+)
 @number("--jobs", 1, help="Processes.  [default: one a processor]")
 def command(
     rows: int,
@@ -52,6 +59,7 @@ def command(
     as_json: bool,
     plot_folder: Path | None,
     bands_file: Path | None,
+    errors_file: Path | None,
     **values: Any,
 ) -> None:
     """Compare both models with measurements: errors of each FAMILY (see `patternloom list families`), all if none.
@@ -71,13 +79,18 @@ def command(
 
     if plot_folder is not None:
         check_writable(plot_folder, folder=True)
-    if bands_file is not None:
-        check_writable(bands_file, folder=False)
-    result = run(Question(rows=None if every else rows, jobs=jobs or 0, **values))
+    for file in (bands_file, errors_file):
+        if file is not None:
+            check_writable(file, folder=False)
+    question = Question(rows=None if every else rows, jobs=jobs or 0, **values)
+    if errors_file is not None:
+        check_database(question)
+    result = run(question)
     if plot_folder is not None:
         draw(result, plot_folder)
-    if bands_file is not None:
-        write_bands(result, bands_file)
+    for file, write in ((bands_file, write_bands), (errors_file, write_errors)):
+        if file is not None:
+            write(result, question, file)
     show(result, as_json)
 
 
@@ -123,11 +136,36 @@ def draw(result: Validation, folder: Path) -> None:
     say_written(write_folder(folder, drawn_validation(result)))
 
 
-def write_bands(result: Validation, file: Path) -> None:
+def write_bands(result: Validation, question: Question, file: Path) -> None:
     """The error bands of what was validated, as a file."""
     from experiments.commands.compare import say_written
     from experiments.output import write_file
     from experiments.validation.bands import bands_text
 
     write_file(file, bands_text(result).encode())
+    say_written((file,))
+
+
+def check_database(question: Question) -> None:
+    """Raises UserError where errors are asked for beside a folder's, and there is no database."""
+    from experiments.validation.tables import EXTRA, find_tables
+    from patterns.errors import UserError
+
+    if question.folder is not None and not find_tables(None).where:
+        raise UserError(f"--write-errors has a folder's errors beside those of the database, which {EXTRA} brings")
+
+
+def write_errors(result: Validation, question: Question, file: Path) -> None:
+    """The errors of what was validated as a file; where that was a folder, the database is validated beside it."""
+    from dataclasses import replace
+
+    from experiments.commands.compare import say_written
+    from experiments.output import write_file
+    from experiments.validation.errors import DATABASE_ROWS, errors_text, found_errors
+
+    if question.folder is None:
+        found = found_errors(None, result, question.rows)
+    else:
+        found = found_errors(result, run(replace(question, folder=None, rows=DATABASE_ROWS)), DATABASE_ROWS)
+    write_file(file, errors_text(found).encode())
     say_written((file,))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from experiments.documented import columns, fields, parameters
+from experiments.documented import columns, errors, fields, parameters
 from experiments.documented.said import Said
 from patterns.errors import UnknownName
 
@@ -134,6 +134,9 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "optional_sweep_columns": lambda: _columns(columns.optional_sweep_columns()),
     "profile_columns": lambda: _columns(columns.profile_columns()),
     "bands": _bands,
+    "errors_of_tables": lambda: f"{errors.taken()}\n\n{markdown(errors.TABLE_HEADING, errors.table_rows())}",
+    "errors_of_figures": lambda: markdown(errors.FIGURE_HEADING, errors.figure_rows()),
+    "worst_errors": lambda: f"{errors.worst_said()}\n\n{markdown(errors.WORST_HEADING, errors.worst_rows())}",
     "claims": _claims,
     "commands": _commands,
     "studies": _studies,

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from gpu_model.machine import Machine
 
 PART: Part = "collectives"
+FITTED = tuple((machine, f"{members} GPUs") for machine in ("b200", "h100_sxm") for members in (2, 8))
 LIBRARY = "trtllm"
 
 

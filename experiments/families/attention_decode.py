@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from experiments.validation.family import Part
 
 PART: Part = "attention"
+FITTED = (("b200", "vllm_flashinfer_trtllmdecode"), ("h100_sxm", "vllm_flash_attn_fa3"))
 
 
 def rows(tables: Tables) -> Sequence[Row]:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from experiments.validation.family import Part
 
 PART: Part = "attention"
+FITTED = (("h100_sxm", "vllm_flash_attn_fa3"),)
 
 
 def rows(tables: Tables) -> Sequence[Row]:

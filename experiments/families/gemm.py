@@ -23,6 +23,13 @@ if TYPE_CHECKING:
     from gpu_model.machine import Machine
 
 PART: Part = "gemm"
+FITTED = (
+    ("a100_sxm", "bf16"),
+    ("b200", "bf16"),
+    ("h100_sxm", "bf16"),
+    ("h100_sxm", "fp8"),
+    ("h200", "fp8"),
+)
 QUANTIZE_FIXED_US = 6.0
 QUANTIZE_SLOWDOWN = 1.4
 PRODUCT, INPUT = "c", "a"

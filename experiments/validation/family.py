@@ -19,6 +19,7 @@ class Family(Protocol):
     """PART: the part of a plan's time that the family tells the error of; '' where it is of no single one.
 
     left_out(tables), where a file has it: how many rows of its tables it does not take, by what they are of.
+    FITTED, where a file has it: (machine, group) of those rows of tables that constants of a machine were fitted to.
     """
 
     PART: Part | Literal[""]
@@ -46,3 +47,8 @@ def left_out(name: str, tables: Tables) -> Mapping[str, int]:
     """Rows of a family's tables that it does not take, by what they are of; none for families that do not tell."""
     tell = getattr(family_named(name), "left_out", None)
     return cast(Mapping[str, int], tell(tables)) if tell else {}
+
+
+def fitted(name: str) -> tuple[tuple[str, str], ...]:
+    """(machine, group) of a family's rows of tables that constants were fitted to: to all of the sample or a part."""
+    return cast(tuple[tuple[str, str], ...], getattr(family_named(name), "FITTED", ()))

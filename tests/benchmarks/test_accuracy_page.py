@@ -1,4 +1,4 @@
-"""The table of RDU figures in docs/accuracy.md is what validation finds now, which takes a minute.
+"""The figures in docs/accuracy.md are what validation finds now, which takes minutes.
 
 Run with `pytest -o addopts=--import-mode=importlib tests/benchmarks/test_accuracy_page.py`.
 """
@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from experiments.validate import Question, validate
+from experiments.validation.errors import found_errors, known_errors
 from experiments.validation.family import rows_of
 from experiments.validation.row import Compared
 from experiments.validation.runner import outcomes
@@ -74,3 +76,10 @@ def test_the_errors_of_decode_are_those_of_the_page() -> None:
     fast = [one.error_percent for one in every if re.search("llama-3-.*-b(16|32)$", one.row.id)]
     assert len(fast) == 9
     assert written("decode at batch 16 and 32") == [f"{min(fast):.0f}", f"{max(fast):.0f}"]
+
+
+@pytest.mark.long
+@pytest.mark.timeout(600)
+def test_the_kept_errors_of_published_figures_are_what_is_found(tmp_path: Path) -> None:
+    (tmp_path / "none.csv").write_text("no table\n")
+    assert found_errors(None, validate(Question(folder=tmp_path)), None).figures == known_errors().figures
