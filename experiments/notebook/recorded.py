@@ -21,11 +21,15 @@ TOP = 10
 
 @dataclass(frozen=True)
 class Recorded:
-    """What a recording shows. found: its account by device; beside: the model's answer, None if it was not asked."""
+    """What a recording shows. found: its account by device; beside: the model's answer, None if it was not asked.
+
+    step: what was asked of steps.
+    """
 
     file: str
     found: Profile = field(repr=False)
     beside: Against | None = field(default=None, repr=False)
+    step: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """As `patternloom profile --json` prints it; times are in ns."""
@@ -39,6 +43,19 @@ class Recorded:
         from experiments.profile.record import profile_rows
 
         return to_dataframe(profile_rows(self.found))
+
+    def save(self, path: str | Path = "profile.html", top: int = TOP) -> Path:
+        """Write the page of `patternloom profile -o`, whole or not at all. Returns its path. top: kernels by name.
+
+        Raises UserError where it cannot be written.
+        """
+        from experiments.output import write_file
+        from experiments.page.recorded import recorded_page
+        from experiments.profile.pictures import charts, inside_pages
+
+        pictures = inside_pages(charts(self.found, self.beside), {})
+        write_file(Path(path), recorded_page(self.found, self.beside, top, self.step, pictures))
+        return Path(path)
 
     def _repr_html_(self) -> str:
         from experiments.page.parts import parts_markup
@@ -57,8 +74,8 @@ def recorded(file: Path, step: str, workload: str | Path | Graph | None, asked: 
     request = request_of(workload, asked) if workload else None
     found = profile(read_recording(file), step)
     if request is None:
-        return Recorded(str(file), found)
+        return Recorded(str(file), found, None, step)
     from experiments.profile.against import against
 
     graph = workload if isinstance(workload, Graph) else None
-    return Recorded(str(file), found, against(found, request, list(asked), graph))
+    return Recorded(str(file), found, against(found, request, list(asked), graph), step)

@@ -78,7 +78,8 @@ def sections(ranks: Ranks, pictures: Sequence[tuple[str, bytes]]) -> Iterator[Se
     times = "Time of the kernels by class (us a step)"
     yield section("classes", "Kernels by class", [Heading(times), class_times_table(ranks), *counts, INSIDE])
     yield section("files", "Each file", [*files_lines(ranks), *(folded(ranks))])
-    yield section("pictures", "Pictures", [Drawn(title, svg) for title, svg in pictures])
+    if pictures:
+        yield section("pictures", "Pictures", [Drawn(title, svg) for title, svg in pictures])
 
 
 def seats_bars(ranks: Ranks) -> Account:

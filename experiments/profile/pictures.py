@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from experiments.picture import drawn_records, in_style, rendered
-from experiments.plot.bars import Bars
+from experiments.plot.bars import MOST_BARS, Bars
 from experiments.plot.recorded_step import RecordedStep
 from experiments.profile.account import BANDS_NS
 from experiments.profile.call_classes import class_of_call
@@ -58,7 +58,9 @@ def rank_charts(ranks: Ranks) -> Charts:
         for label, found in seats.items()
     ]
     times = Bars("time_by_class", "class", ("time_us",), "rank", title="Time of kernels a step", x_label="us a step")
-    return (parts, spent), (rows, times)
+    # What has more bars than a picture can is told by the tables only.
+    drawn: Charts = ((parts, spent), (rows, times))
+    return tuple((rows, chart) for rows, chart in drawn if len(rows) <= MOST_BARS)
 
 
 def pictures_of(drawn: Charts) -> dict[str, bytes]:

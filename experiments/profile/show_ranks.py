@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from experiments.profile.classes import sorts
@@ -15,6 +16,8 @@ from experiments.text.page import Part
 from experiments.text.quantity import digits
 from experiments.text.table import Column, Table
 
+# Of more ranks tables by class have no column each.
+MANY = 8
 MEASURES = {"step": "A step takes", "compute": "Compute", "communication": "Communication"}
 CAUSES = {"compute": "it computes", "copy": "its copies take", "idle": "it is idle"}
 
@@ -113,28 +116,33 @@ def waited_text(ranks: Ranks) -> str:
 
 
 def class_times_table(ranks: Ranks) -> Table:
-    """A row a class, a column a rank."""
-    of_class = [{row.name: _time_text(row, seat) for row in seat.device.classes} for seat in ranks.seats]
-    return _classes(ranks, of_class)
+    """Time of a step in us by class."""
+    return _by_class(ranks, lambda row, seat: row.durations.total_ns / seat.num_steps / 1e3, digits)
 
 
 def class_counts_table(ranks: Ranks) -> Table:
     """Kernels a step of the classes that differ."""
-    of_class = [
-        {row.name: f"{row.per_step:,}" for row in seat.device.classes if row.name in differing(ranks)}
-        for seat in ranks.seats
-    ]
-    return _classes(ranks, of_class)
+    names = differing(ranks)
+    table = _by_class(ranks, lambda row, _: row.per_step, lambda count: f"{count:,}")
+    return replace(table, rows=tuple(row for row in table.rows if row[0] in names))
 
 
-def _time_text(row: Row, seat: Seat) -> str:
-    return digits(row.durations.total_ns / seat.num_steps / 1e3)
+def _by_class(ranks: Ranks, value: Callable[[Row, Seat], float], text: Callable[[float], str]) -> Table:
+    """A row a class, a column a rank; of many ranks only the one with least and the one with most."""
+    found = [(seat.label, {row.name: value(row, seat) for row in seat.device.classes}) for seat in ranks.seats]
+    names = [name for name in sorts() if any(name in of for _, of in found)]
+    if len(found) > MANY:
+        columns = (Column("class", right=False), *map(Column, ("least", "of", "most", "of")))
+        return Table(columns, tuple((name, *_ends(name, found, text)) for name in names))
+    rows = ((name, *(text(of[name]) if name in of else "-" for _, of in found)) for name in names)
+    return Table((Column("class", right=False), *(Column(label) for label, _ in found)), tuple(rows))
 
 
-def _classes(ranks: Ranks, of_class: list[dict[str, str]]) -> Table:
-    names = [name for name in sorts() if any(name in found for found in of_class)]
-    columns = (Column("class", right=False), *(Column(seat.label) for seat in ranks.seats))
-    return Table(columns, tuple((name, *(found.get(name, "-") for found in of_class)) for name in names))
+def _ends(name: str, found: list[tuple[str, dict[str, float]]], text: Callable[[float], str]) -> tuple[str, ...]:
+    """The least and the most of a class, and whose they are; who has none of it has 0."""
+    pairs = [(of.get(name, 0), label) for label, of in found]
+    low, high = (pick(pairs, key=lambda pair: pair[0]) for pick in (min, max))
+    return text(low[0]), low[1], text(high[0]), high[1]
 
 
 def differing(ranks: Ranks) -> list[str]:

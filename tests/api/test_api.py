@@ -7,8 +7,10 @@ from html import unescape
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from experiments import api
+from experiments.cli import cli
 from experiments.compare import Comparison
 from experiments.compare import compare as compared
 from experiments.documented import columns
@@ -181,6 +183,14 @@ def test_a_recording_is_told_as_by_the_command(recording: Path) -> None:
     assert beside.to_dict().keys() - alone.to_dict().keys() == {"against"}
     with pytest.raises(UserError, match="against"):
         api.profile(recording, context=4)
+
+
+def test_a_recording_is_saved_as_the_page_of_the_command(recording: Path, tmp_path: Path) -> None:
+    saved = api.profile(recording, "step 1").save(tmp_path / "saved.html", top=3)
+    written = tmp_path / "written.html"
+    arguments = ["profile", str(recording), "--step", "step 1", "--top", "3", "-o", str(written)]
+    assert CliRunner().invoke(cli, arguments).exit_code == 0
+    assert saved.read_bytes() == written.read_bytes()
 
 
 def test_names_are_those_that_list_shows() -> None:

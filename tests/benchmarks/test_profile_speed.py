@@ -1,4 +1,4 @@
-"""What CPU time and memory a recording of 100 MB takes, each file in a process of its own.
+"""What CPU time and memory recordings of 100 MB take, each in a process of its own; two of them no more memory.
 
 Run with `pytest -s -o addopts=--import-mode=importlib tests/benchmarks`.
 """
@@ -44,6 +44,14 @@ def run() -> Run:
     return run
 
 
+@pytest.fixture(scope="module")
+def trace(run: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The run as torch.profiler writes it."""
+    file = tmp_path_factory.mktemp("traces") / "run.json"
+    file.write_text(kineto_text(kineto_events(*run.rows)), encoding="utf-8")
+    return file
+
+
 def measured(file: Path) -> dict[str, float]:
     done = subprocess.run([sys.executable, "-c", MEASURED, str(file)], check=True, capture_output=True, text=True)
     found: dict[str, float] = json.loads(done.stdout)
@@ -53,16 +61,41 @@ def measured(file: Path) -> dict[str, float]:
 
 
 @pytest.mark.timeout(300)
-def test_a_trace_of_100_mb_is_read_in_seconds_and_little_memory(run: Run, tmp_path: Path) -> None:
-    file = tmp_path / "run.json"
-    file.write_text(kineto_text(kineto_events(*run.rows)), encoding="utf-8")
+def test_a_trace_of_100_mb_is_read_in_seconds_and_little_memory(trace: Path, tmp_path: Path) -> None:
     packed = tmp_path / "run.json.gz"
-    packed.write_bytes(gzip.compress(file.read_bytes(), 1))
-    assert file.stat().st_size > 100e6
-    for one in (file, packed):
+    packed.write_bytes(gzip.compress(trace.read_bytes(), 1))
+    assert trace.stat().st_size > 100e6
+    for one in (trace, packed):
         found = measured(one)
         assert found["read_s"] + found["account_s"] < 10
         assert found["peak_mb"] < 400
+
+
+COMMAND = """
+import re, sys
+from pathlib import Path
+from experiments.__main__ import run
+status = run(["profile", *sys.argv[1:]])
+print(int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1]) / 1024, file=sys.stderr)
+sys.exit(status)
+"""
+
+
+def peak_mb(*arguments: str) -> float:
+    """Of the command."""
+    done = subprocess.run([sys.executable, "-c", COMMAND, *arguments], check=True, capture_output=True, text=True)
+    peak = float(done.stderr.split()[-1])
+    print(f"\n{arguments[-1]}: {peak:.0f} MB")
+    return peak
+
+
+@pytest.mark.timeout(300)
+def test_two_files_and_a_page_take_as_little_memory_as_one(trace: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.json"
+    other.write_bytes(trace.read_bytes().replace(b'"device": 0', b'"device": 1'))
+    alone = peak_mb(str(trace))
+    assert peak_mb(str(trace), str(other)) < alone + 30
+    assert peak_mb(str(trace), "-o", str(tmp_path / "page.html")) < alone + 60
 
 
 @pytest.mark.timeout(300)

@@ -216,6 +216,13 @@ def test_a_place_that_is_no_place_for_a_page_is_refused(output: str, fragment: s
     assert {one.name: one.stat().st_size for one in tmp_path.iterdir()} == before
 
 
+def test_a_place_is_refused_before_the_recording_is_read(tmp_path: Path) -> None:
+    (tmp_path / "empty.json").touch()
+    page = tmp_path / "none" / "page.html"
+    result = CliRunner().invoke(cli, ["profile", str(tmp_path / "empty.json"), "-o", str(page)])
+    assert "there is no folder" in result.stderr
+
+
 def test_a_page_that_was_there_is_whole_if_the_recording_is_not(made: Made, tmp_path: Path) -> None:
     file, page = tmp_path / "cut.json", tmp_path / "page.html"
     file.write_bytes(made.file.read_bytes()[:-400])

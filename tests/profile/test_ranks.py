@@ -14,6 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from experiments.cli import cli
+from experiments.page.ranks import ranks_page
 from experiments.profile import ranks as ranks_module
 from experiments.profile.parted import PARTS
 from experiments.profile.pictures import rank_charts
@@ -21,9 +22,10 @@ from experiments.profile.profiled import profile
 from experiments.profile.ranks import Ranks, notes_of, read_ranks
 from experiments.profile.read import read_recording
 from experiments.profile.recording import Device, Recording
-from experiments.profile.show_ranks import ranks_parts, waited_text
+from experiments.profile.show_ranks import MANY, class_times_table, ranks_parts, waited_text
 from experiments.profile.waited import apart, waited_for
 from experiments.text.page import page_text
+from experiments.text.quantity import digits
 from patterns.errors import UserError
 from tests.profile.runs import GEMM, NORM, Run
 from tests.profile.written import kineto_events, kineto_text, nsys_file
@@ -231,6 +233,22 @@ def test_pictures_are_of_the_same_numbers(tmp_path: Path) -> None:
         assert row == {"rank": seat.label} | {f"{part}_us": seat.part_ns(part) / 1e3 for part in PARTS}
     products = [row["time_us"] for row in classes if row["class"] == "matrix product"]
     assert products == [8 * 36.0, 8 * 30.0, 8 * 30.0]
+
+
+def test_of_many_ranks_the_least_and_the_most_are_told(tmp_path: Path) -> None:
+    files = [rank_file(tmp_path, number, 30_000 + 100 * number, steps=1) for number in range(MANY + 1)]
+    table = class_times_table(read(*files))
+    products = next(row for row in table.rows if row[0] == "matrix product")
+    assert products == ("matrix product", "240.0", "rank 0", digits(240 + 0.8 * MANY), f"rank {MANY}")
+
+
+def test_what_has_too_many_bars_is_not_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = read(*three(tmp_path))
+    monkeypatch.setattr("experiments.profile.pictures.MOST_BARS", 3)
+    assert [chart.name for _, chart in rank_charts(found)] == ["ranks"]
+    monkeypatch.setattr("experiments.profile.pictures.MOST_BARS", 2)
+    assert rank_charts(found) == ()
+    assert b"Pictures" not in ranks_page(found, 3, "", ())
 
 
 def test_the_command_tells_them_as_text_json_and_csv(tmp_path: Path) -> None:
