@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, is_dataclass
 from textwrap import wrap
@@ -13,10 +14,14 @@ from experiments.export import records_csv
 from experiments.text.page import page_text
 from experiments.text.quantity import digits
 from experiments.text.table import Column, Table
+from patterns.plural import number_of
 
 if TYPE_CHECKING:
     from experiments.picture import Picture
+    from experiments.text.page import Part
 
+# Where the name of a column may be parted in two lines, which short units are not.
+LONG_RATIO = re.compile(r"/(?=\w{4})")
 # A row of the table: the same keys in all, units in their names; None where a row has nothing.
 Record = dict[str, Any]
 
@@ -37,7 +42,8 @@ class Survey:
     """One experiment, declared. cases: what is run, a row each (frozen dataclasses such as Point, or mappings), or
     what makes them. record: runs a case; None for one that has no row, such as what does not fit. finding: the
     sentence that the rows support, short. figures: what draws them. keys: how many
-    columns of the table name a row. details: what else the rows say, for those who read on.
+    columns of the table name a row. details: what else the rows say, for those who read on. files_only: columns that
+    the table's files have, and the pages, which would be too wide, have not.
     """
 
     question: str
@@ -47,6 +53,7 @@ class Survey:
     figures: tuple[Chart, ...] = ()
     keys: int = 1
     details: Callable[[Sequence[Record]], str] | None = None
+    files_only: tuple[str, ...] = ()
 
     def listed_cases(self) -> tuple[Any, ...]:
         """Every case."""
@@ -71,9 +78,9 @@ def run_survey(name: str, survey: Survey, page_width: int, tell: Tell = untold) 
     from experiments.picture import drawn_records
 
     records = tuple(_told(survey, tell))
-    finding, table = survey.finding(records), records_table(records, survey.keys)
-    details = survey.details(records) if survey.details else ""
-    page = page_text([part for part in (survey.question, finding, details, table) if part], page_width)
+    finding, details = survey.finding(records), survey.details(records) if survey.details else ""
+    table = shown_table(records, survey)
+    page = page_text([part for part in (survey.question, finding, details, *table) if part], page_width)
     texts = {
         "page.txt": page + "\n",
         "configuration.json": configuration_json(survey),
@@ -81,7 +88,16 @@ def run_survey(name: str, survey: Survey, page_width: int, tell: Tell = untold) 
         "table.json": json.dumps({"rows": records}, indent=2, allow_nan=False) + "\n",
     }
     files = {file: text.encode() for file, text in texts.items()} | drawn_records(records, survey.figures)
-    return finding, files | {"page.html": study_page(name, survey.question, (finding, details), [table], files)}
+    return finding, files | {"page.html": study_page(name, survey.question, (finding, details), table, files)}
+
+
+def shown_table(records: Sequence[Record], survey: Survey) -> list[Part]:
+    """The table as pages have it, and what more its files have."""
+    left = survey.files_only
+    shown = [{name: value for name, value in record.items() if name not in left} for record in records]
+    table = records_table(shown, survey.keys)
+    names = ", ".join(said(name) for name in left)
+    return [table, f"table.csv has {number_of(len(left), 'more column')}: {names}."] if left else [table]
 
 
 def configuration_json(survey: Survey) -> str:
@@ -114,10 +130,16 @@ def records_table(records: Sequence[Record], keys: int) -> Table:
 
 
 def heading(name: str, width: int) -> str:
-    """A column's name for people, its unit last, in lines of a width or of its longest word."""
-    said = axis_label(name).replace(", ", " ").split()
-    width = max(width, *map(len, said))
-    return "\n".join(wrap(" ".join(said), width, break_long_words=False, break_on_hyphens=False))
+    """A column's name for people, its unit last, in lines of a width or of its longest word: 'registers/', 'thread'."""
+    words = LONG_RATIO.sub("/ ", said(name)).split()
+    width = max(width, *map(len, words))
+    lines = wrap(" ".join(words), width, break_long_words=False, break_on_hyphens=False)
+    return "\n".join(line.replace("/ ", "/") for line in lines)
+
+
+def said(name: str) -> str:
+    """A column's name for people on one line: 'time us'."""
+    return axis_label(name).replace(", ", " ")
 
 
 def cell(value: object) -> str:

@@ -13,9 +13,12 @@ Record = Mapping[str, Any]
 
 # Labels have these in words.
 UNITS = {**SYMBOLS, "bytes": "bytes", "flops": "flops", "ratio": "ratio"}
+# Before what a unit counts for each of: 'saved_us_a_call'.
+EACH = "_a_"
 # Words that are written in capitals.
 CAPITALS = {
     **{word: word.upper() for word in ("hbm", "ddr", "l2", "gpu", "rdu", "sm", "tc", "sram", "cta", "sfu", "fma")},
+    **{word: word.upper() for word in ("gemm", "mma", "tma")},
     "gpus": "GPUs",
     "rdus": "RDUs",
     "sms": "SMs",
@@ -76,7 +79,10 @@ def of_value(records: Sequence[Record], column: str, value: object) -> list[Reco
 
 
 def axis_label(column: str) -> str:
-    """A column's name for people, its unit last: 'time, us', 'tokens/s', 'off-chip, bytes'."""
+    """A column's name for people, its unit last: 'time, us', 'tokens/s', 'off-chip, bytes', 'energy, J a token'."""
+    measured, _, each = column.rpartition(EACH)
+    if measured.rpartition("_")[2] in UNITS:
+        return f"{axis_label(measured)} a {each.replace('_', ' ')}"
     before, per, after = column.rpartition(PER)
     words = (before if per else column).split("_")
     unit = UNITS.get(words[-1], words[-1] if per else "")

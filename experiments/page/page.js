@@ -13,10 +13,12 @@ function themed(change) {
     closed = [...document.querySelectorAll("details.numbers:not([open])")];
     for (const details of closed) details.open = true;
     document.documentElement.dataset.theme = "light";
+    document.documentElement.dataset.printing = "yes";
     tell();
   });
   addEventListener("afterprint", () => {
     for (const details of closed) details.open = false;
+    delete document.documentElement.dataset.printing;
     if (before) document.documentElement.dataset.theme = before; else delete document.documentElement.dataset.theme;
     tell();
   });

@@ -3,6 +3,8 @@
 // (picoseconds), passes (of blocks), run, call}. The view {from, to} is in picoseconds, and the panels share it.
 
 const LANE = 18, BAR = 13, RULER = 22, BAND = 16, LABEL_PIXELS = 34;
+// Dots for each pixel on paper, on which time lines are drawn as wide as a page, so that their words stay as large.
+const PAPER_RATIO = 3;
 const COLORS = ["call", "matrix", "vector", "special", "memory", "network", "issue", "sync", "launch"];
 
 class Panel {
@@ -37,7 +39,7 @@ class Panel {
 
   draw(view) {
     const began = performance.now();
-    const ratio = window.devicePixelRatio || 1, width = this.scroller.clientWidth, height = this.scroller.clientHeight;
+    const ratio = document.documentElement.dataset.printing ? PAPER_RATIO : window.devicePixelRatio || 1, width = this.scroller.clientWidth, height = this.scroller.clientHeight;
     if (this.canvas.width !== Math.round(width * ratio) || this.canvas.height !== Math.round(height * ratio)) {
       this.canvas.width = Math.round(width * ratio);
       this.canvas.height = Math.round(height * ratio);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from base64 import b64encode
 from functools import cache
 from hashlib import sha256
@@ -10,11 +11,15 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 from zlib import compress
 
+from experiments.charting.columns import CAPITALS
+from experiments.column_units import SYMBOLS
+
 if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
 
 PAGE = "experiments.page"
+NUMBER_AND_UNIT = re.compile(rf"(?<=\d) (?=(?:{'|'.join(SYMBOLS.values())})(?!\w))")
 # Of zlib: the smallest data.
 MOST = 9
 
@@ -41,13 +46,25 @@ def environment() -> Environment:
     """Where templates are found: every value is escaped, and a name that is missing is a bug."""
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
-    return Environment(
+    made = Environment(
         loader=FunctionLoader(text_of),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    made.filters.update(unbroken=unbroken, title=title)
+    return made
+
+
+def unbroken(text: str) -> str:
+    """A text in which no line ends between a number and its unit."""
+    return NUMBER_AND_UNIT.sub("\N{NO-BREAK SPACE}", text)
+
+
+def title(name: str) -> str:
+    """A study's or a picture's name for people: 'can the GPU close the gap'."""
+    return " ".join(CAPITALS.get(word, word) for word in name.split("_")).replace("off chip", "off-chip")
 
 
 def markup(text: str) -> Markup:

@@ -250,4 +250,11 @@ STUDY = Survey(
         ),
     ),
     keys=5,
+    files_only=(
+        "published_switch_ms",
+        "request_1_ms",
+        "request_8_ms",
+        "run_ratio",
+        "published_run_ratio",
+    ),
 )

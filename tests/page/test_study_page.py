@@ -11,8 +11,11 @@ from click.testing import CliRunner
 
 from experiments import study
 from experiments.cli import cli
+from experiments.page.parts import part_markup
+from experiments.page.render import title, unbroken
 from experiments.page.study import machines_in, slim, study_page
 from experiments.study import Result
+from experiments.survey import Survey, heading, shown_table
 from experiments.text.table import Column, Table
 
 FILES = {
@@ -49,6 +52,25 @@ def test_a_page_holds_question_finding_table_picture_and_provenance() -> None:
     assert page.count(b"<img ") == 1
     assert b"data:image/svg+xml;base64,PHN2Zy8+" in page
     assert not LOADS.search(page.decode())
+
+
+def test_names_and_units_are_for_people() -> None:
+    assert title("can_the_gpu_close_the_gap") == "can the GPU close the gap"
+    assert title("off_chip_bytes") == "off-chip bytes"
+    assert unbroken("12 ms of 96 KiB, 5 % by 3 steps") == "12\xa0ms of 96\xa0KiB, 5\xa0% by 3 steps"
+
+
+def test_a_wide_table_is_smaller_and_columns_of_files_are_named() -> None:
+    table = Table(tuple(Column(f"c{number}") for number in range(13)), (("1",) * 13,))
+    assert 'class="wide"' in part_markup(table)
+    assert 'class="wide"' not in part_markup(Table(table.columns[1:], (("1",) * 12,)))
+    survey = Survey("?", (1,), lambda _: None, lambda _: "", files_only=("time_us", "calls"))
+    table, more = shown_table([{"mode": "a", "time_us": 1.5, "calls": 3}], survey)
+    assert isinstance(table, Table)
+    assert table.rows == (("a",),)
+    assert heading("registers_per_thread", 4) == "registers/\nthread"
+    assert heading("tokens_per_s", 4) == "tokens/s"
+    assert more == "table.csv has 2 more columns: time us, calls."
 
 
 def test_a_picture_in_a_page_has_shorter_places_and_the_same_numbers() -> None:
