@@ -142,13 +142,15 @@ def row_of(case: Case, report: Report, sums_ps: int, sums_bytes: int) -> Record:
 def finding(rows: Sequence[Record]) -> str:
     """What sums take of the time each way, in prefill and in decode."""
     told = []
-    for phase, what in (("prefill", f"a prompt of {CONTEXT:,} tokens"), ("decode", "a decode step")):
+    for phase in ("prefill", "decode"):
         share = {row["sums_as"]: row["sums_percent"] for row in rows if of_model(row, phase)}
-        told.append(
-            f"of {what} {share[STAGES]:.1f} % as stages of the fused decoder, {share[CALLS]:.1f} % as calls of their"
-            f" own, {share[KERNELS]:.1f} % as kernels of {AMONG} GPUs"
-        )
-    return f"Sums over {AMONG} members take, in {MODEL}, {'; '.join(told)}."
+        told.append([f"{share[way]:.1f} %" for way in (STAGES, CALLS, KERNELS)])
+    prompt, step = told
+    return (
+        f"All-reduces among {AMONG} machines take {prompt[0]} of the time of a prompt of {CONTEXT:,} tokens ({MODEL})"
+        f" as stages of the RDU's fused decoder, {prompt[1]} as calls of their own, {prompt[2]} as kernels of GPUs; of"
+        f" a decode step {', '.join(step)}."
+    )
 
 
 def of_model(row: Record, phase: str) -> bool:

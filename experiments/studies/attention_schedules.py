@@ -111,7 +111,7 @@ def _order(rows: Sequence[Record]) -> str:
         ratios = (pair[0][column.format(of)] / pair[1][column.format(of)] for of in ("h100", "published"))
         model, paper = (ratio - 1 for ratio in ratios)
         told.append(f"{NAMES[better]} over {NAMES[worse]} {100 * model:+.0f} % (published {100 * paper:+.0f} %)")
-    return f"What each brings there: {'; '.join(told)}."
+    return f"What each brings on an H100: {'; '.join(told)}."
 
 
 def runs() -> list[Run]:

@@ -55,7 +55,7 @@ def record(run: LectureRun) -> Record:
 def finding(rows: Sequence[Record]) -> str:
     """The rate below which each tile waits for data, and what the schedules differ by on either side of it."""
     need = {row["tile"]: row["bytes_a_product_cycle"] for row in rows}
-    needs = ", ".join(f"{tile} below {rate:.0f}" for tile, rate in need.items())
+    needs = ", ".join(f"{rate:.0f} ({tile})" for tile, rate in need.items())
     gain = {row["load_bytes_per_cycle"]: row["tensor_core_percent"] for row in _of(rows, TILE, PRODUCER)}
     for row in _of(rows, TILE, MULTISTAGE):
         gain[row["load_bytes_per_cycle"]] -= row["tensor_core_percent"]
@@ -63,11 +63,18 @@ def finding(rows: Sequence[Record]) -> str:
     enough = max(points for rate, points in gain.items() if rate > need[TILE])
     half = next(row for row in _of(rows, TILE, PRODUCER) if row["load_bytes_per_cycle"] == HALF)
     return (
-        f"A tile waits for its data where the load path brings fewer bytes a cycle than its product uses: {needs}"
-        f" B/cycle. At {HALF} the tile of {TILE} keeps the tensor core busy {half['tensor_core_percent']:.1f} % of the"
-        f" time and the load path {half['load_path_percent']:.1f} %, whoever loads: the schedules differ by at most"
-        f" {short:.1f} points while data are short, and by up to {enough:.1f} where they are not. A larger tile helps"
-        " where a schedule cannot."
+        f"A tile waits for data where the load path brings fewer bytes a cycle than its product uses: {needs}. At"
+        f" {HALF} {TILE} keeps the tensor core busy {half['tensor_core_percent']:.1f} % of the time, and the schedules"
+        f" differ by at most {short:.1f} points; with enough data by up to {enough:.1f}."
+    )
+
+
+def details(rows: Sequence[Record]) -> str:
+    """What the limit is there."""
+    half = next(row for row in _of(rows, TILE, PRODUCER) if row["load_bytes_per_cycle"] == HALF)
+    return (
+        f"At {HALF} bytes a cycle the load path is busy {half['load_path_percent']:.1f} % of the time, whoever loads. A"
+        " larger tile uses fewer bytes for each product, which helps where a schedule cannot."
     )
 
 
@@ -80,6 +87,7 @@ STUDY = Survey(
     cases=cases,
     record=record,
     finding=finding,
+    details=details,
     figures=(
         Lines(
             "tensor_core_by_rate",

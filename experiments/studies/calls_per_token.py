@@ -22,11 +22,11 @@ def finding(comparison: Comparison) -> str:
     """The counts and their ratios, and what a call is worth that is not made."""
     operator, library, megakernel, fused, looped = (report_of(comparison.reports, mode) for mode in MODES)
     return (
-        f"One decode token is {operator.calls:,} kernel calls operator by operator, {library.calls:,} with tuned"
-        f" libraries, {megakernel.calls} as a persistent kernel; on the RDU {fused.calls} with a call for each layer"
-        f" and {looped.calls} with one for all: {operator.calls / looped.calls:.0f} and"
-        f" {library.calls / looped.calls:.0f} times fewer than the first two. Each call that is not made saves"
-        f" {saved_us(operator, megakernel):.1f} us on the GPU and {saved_us(fused, looped):.1f} us on the RDU."
+        f"A decode token is {operator.calls:,} kernels operator by operator, {library.calls:,} with tuned libraries,"
+        f" {megakernel.calls} if persistent; on the RDU {fused.calls} calls, one a layer, or {looped.calls}, one for"
+        f" all layers: {operator.calls / looped.calls:.0f} and {library.calls / looped.calls:.0f} times fewer than the"
+        f" first two. Each call saved is worth {saved_us(operator, megakernel):.1f} us on the GPU,"
+        f" {saved_us(fused, looped):.1f} us on the RDU."
     )
 
 

@@ -68,11 +68,10 @@ def finding(rows: Sequence[Record]) -> str:
         most = max(rows, key=lambda row: abs(row[f"{phase}_ratio"] - 1))
         still = sum(abs(row[f"{phase}_ratio"] - 1) < 0.01 for row in rows[1:])
         told.append(
-            f"{phase} takes {rows[0][f'{phase}_ms']:.3f} ms by the file's values; {most['figure']} at {most['value']}"
-            f" matters most ({most[f'{phase}_ratio']:.2f} times as long), and {still} of {len(rows) - 1} alternatives"
-            f" change it by less than 1 %"
+            f"in {phase} ({rows[0][f'{phase}_ms']:.2f} ms) {most['figure']} at {most['value']}"
+            f" ({most[f'{phase}_ratio']:.2f} times as long), and {still} of {len(rows) - 1} change less than 1 %"
         )
-    return f"{MODEL} on {SOCKETS} x {MACHINE}: {'; '.join(told)}."
+    return f"Of other published figures for {MODEL} on {SOCKETS} x {MACHINE}, most matters: {'; '.join(told)}."
 
 
 def named(rows: Sequence[Record]) -> list[Record]:

@@ -80,15 +80,23 @@ def time_ms(point: Point) -> float:
 
 
 def finding(rows: Sequence[Record]) -> str:
-    """The best number of drafted tokens by machine and acceptance, and the time of the parts."""
+    """The best number of drafted tokens by machine and acceptance."""
     parts = []
     for machine, _ in WAYS:
         own = [row for row in rows if row["machine"] == machine]
         best = {a: max(own, key=lambda row, a=a: row[f"speed_at_{a}"]) for a in ACCEPTED}  # type: ignore[misc]
-        told = ", ".join(f"{best[a]['drafted']} at {a} ({best[a][f'speed_at_{a}']:.2f}x)" for a in ACCEPTED)
-        share = own[0]["draft_step_ms"] / own[0]["step_alone_ms"]
-        parts.append(f"on {machine}, where a draft step takes {share:.2f} of a step of the large model, {told}")
-    return f"Tokens that {DRAFT} should draft for {VERIFY}, by how often one is accepted: {'; '.join(parts)}."
+        drafted = ", ".join(str(best[a]["drafted"]) for a in ACCEPTED)
+        speeds = ", ".join(f"{best[a][f'speed_at_{a}']:.2f}" for a in ACCEPTED)
+        parts.append(f"on {machine} {drafted} ({speeds} times as fast)")
+    accepted = ", ".join(map(str, ACCEPTED))
+    return f"Tokens that {DRAFT} should draft for {VERIFY} where {accepted} of them are accepted: {'; '.join(parts)}."
+
+
+def details(rows: Sequence[Record]) -> str:
+    """What a draft step takes."""
+    shares = {row["machine"]: row["draft_step_ms"] / row["step_alone_ms"] for row in rows}
+    told = ", ".join(f"{share:.2f} on {machine}" for machine, share in shares.items())
+    return f"A draft step takes this share of a step of the large model: {told}."
 
 
 STUDY = Survey(
@@ -96,6 +104,7 @@ STUDY = Survey(
     cases=cases,
     record=record,
     finding=finding,
+    details=details,
     figures=(
         Bars(
             "speed",

@@ -107,8 +107,8 @@ def _row(table: str, kind: str, what: str, pj: tuple[float, float, float], sourc
         "kind": kind,
         "what": what,
         "pj": pj[1],
-        "low_pj": pj[0],
-        "high_pj": pj[2],
+        "low_pj": float(pj[0]),
+        "high_pj": float(pj[2]),
         "source": source,
     }
 
@@ -119,16 +119,24 @@ def finding(rows: Sequence[Record]) -> str:
     tables = list(dict.fromkeys(row["table"] for row in rows))
     ops = {table: at[table, UNIT.get(table, A_LANES)] for table in tables}
     off, on = ({table: _dearest(rows, table, kind) for table in tables} for kind in (OFF_CHIP, ON_CHIP))
-    counted = ", ".join(f"{table} {off[table] / ops[table]:,.0f}" for table in tables)
+    counted = ", ".join(f"{off[table] / ops[table]:,.0f} ({table})" for table in tables)
     saved = {table: off[table] / on[table] for table in tables if on[table]}
     least, most = min(saved, key=lambda table: saved[table]), max(saved, key=lambda table: saved[table])
+    return (
+        f"64 bits from off the chip take as much energy as {counted} operations, and {saved[least]:.1f} ({least}) to"
+        f" {saved[most]:.0f} times ({most}) as much as 64 bits from farthest away on the chip."
+    )
+
+
+def details(rows: Sequence[Record]) -> str:
+    """What an instruction costs beside its arithmetic."""
+    at = {(row["table"], row["what"]): row["pj"] for row in rows}
     issues = ", ".join(
-        f"{table} {at[table, A_THREADS] / ops[table]:.0f}" for table in tables if (table, A_THREADS) in at
+        f"{pj / at[table, A_LANES]:.0f} on {table}" for (table, what), pj in at.items() if what == A_THREADS
     )
     return (
-        f"64 bits from off the chip take as much as so many operations: {counted}. That is {saved[least]:.1f} times"
-        f" ({least}) to {saved[most]:.0f} times ({most}) what they take from farthest away on the chip. What surrounds"
-        f" an instruction takes a thread as much as so many vector ops: {issues}; RDUs in steady state issue none."
+        f"To fetch, decode and issue an instruction takes a thread as much as so many vector operations: {issues}. An"
+        " RDU in steady state issues none."
     )
 
 
@@ -141,6 +149,7 @@ STUDY = Survey(
     cases=cases,
     record=record,
     finding=finding,
+    details=details,
     figures=(
         Bars(
             "energy_of_an_access",

@@ -75,13 +75,13 @@ def finding(rows: Sequence[Record]) -> str:
     plain = [row for row in rows if not row["polynomial_share"]]
     gpus = list(dict.fromkeys(row["gpu"] for row in rows))
     at = {(row["gpu"], row["schedule"]): row for row in plain}
-    ratios = ", ".join(f"{at[gpu, BOTH]['exp_of_gemm']:.2f} on {gpu}" for gpu in gpus)
+    ratios = ", ".join(f"{at[gpu, BOTH]['exp_of_gemm']:.2f} ({gpu})" for gpu in gpus)
     serial = ", ".join(f"{at[gpu, 'serial']['tensor_core_percent']:.0f}" for gpu in gpus)
     both = ", ".join(f"{at[gpu, BOTH]['tensor_core_percent']:.0f}" for gpu in gpus)
     return (
-        f"exp takes {ratios} of the time of a block's two products. One after another the tensor core computes"
-        f" {serial} % of the time, with both overlaps {both} %; on B200 the special function units are then busy"
-        f" {at['B200', BOTH]['sfu_percent']:.0f} % too, and have no slack."
+        f"exp takes {ratios} of the time of a block's two products. The tensor core computes {serial} % of the time"
+        f" without overlap, {both} % with both; on B200 the special function units are then busy"
+        f" {at['B200', BOTH]['sfu_percent']:.0f} % too."
     )
 
 

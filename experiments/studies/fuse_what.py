@@ -73,13 +73,19 @@ def record(case: Fused) -> Record:
 
 def finding(rows: Sequence[Record]) -> str:
     """By model: how far fusion brings it to its bound, and which step saves most."""
-    told_of = []
+    shares: list[str] = []
+    steps: dict[str, list[str]] = {}
     for model in models(rows):
         own = [row for row in rows if row["model"] == model]
         best, first, last = max(own, key=lambda row: row["saved_us"]), own[0], min(own, key=lambda row: row["time_us"])
         share = 100 * (first["time_us"] - last["time_us"]) / (first["time_us"] - first["bound_us"])
-        told_of.append(f"{model} {share:.0f} % with {last['fusion']}, the largest step {best['fusion']!r}")
-    return f"In a decode step on one {GPU} fusion goes so far of the way to the bound: {'; '.join(told_of)}."
+        shares.append(f"{share:.0f} % in {model} ({last['fusion']})")
+        steps.setdefault(best["fusion"], []).append(model)
+    largest = ", ".join(f"{fusion!r} in {' and '.join(of)}" for fusion, of in steps.items())
+    return (
+        f"Of a decode step's time above its bound on one {GPU}, fusion takes away {', '.join(shares)}. The largest step"
+        f" is {largest}."
+    )
 
 
 def details(rows: Sequence[Record]) -> str:

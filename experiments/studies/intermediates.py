@@ -70,10 +70,10 @@ def finding(rows: Sequence[Record]) -> str:
     for step in dict.fromkeys(row["step"] for row in rows):
         by_run = {row["run"]: row for row in rows if row["step"] == step}
         made, gpu, rdu = (by_run[run] for run in (f"{GPU} pattern", f"{GPU} library", f"{RDU} looped"))
-        told.append(f"{gb(made['between_calls_gb'])} in {step} ({gb(gpu['off_chip_gb'])} and {gb(rdu['off_chip_gb'])})")
+        told.append(f"{gb(made['between_calls_gb'])} ({gb(gpu['off_chip_gb'])}, {gb(rdu['off_chip_gb'])}) in {step}")
     return (
-        f"Unfused, {MODEL} hands on {', '.join(told)}: in brackets what off-chip memory sees of it with tuned kernels"
-        f" on the {GPU}, and looped on the {RDU}."
+        f"Intermediate results of {MODEL}, unfused (in brackets what leaves the chip with tuned kernels on the {GPU},"
+        f" and looped on the {RDU}): {'; '.join(told)}."
     )
 
 

@@ -54,12 +54,11 @@ def finding(rows: Sequence[Record]) -> str:
     alike = "are alike" if abs(apart) < 0.05 else f"differ by {apart:.1f} points"
     lost = {(way, issue): at[way, 0] - percent for (way, issue), percent in at.items()}
     return (
-        f"Where issuing is free the two {alike} ({free:.1f} %). At {COPIES_ISSUE} cycles a step, cp.async's, the"
-        f" computing warps of the multistage pipeline lose {lost[MULTISTAGE, COPIES_ISSUE]:.1f} points, a producer"
-        f" {lost[PRODUCER, COPIES_ISSUE]:.1f}; at {DEAR_ISSUE} it is {lost[MULTISTAGE, DEAR_ISSUE]:.1f} and"
-        f" {lost[PRODUCER, DEAR_ISSUE]:.1f}. A producer hides up to {hidden:,} cycles of a step of"
-        f" {rows[0]['mma_cycles']:,} within 2 points; at {beyond:,} it is the bottleneck and"
-        f" {at[PRODUCER, beyond]:.1f} % are left."
+        f"Where issuing is free the two {alike} ({free:.1f} %). At {COPIES_ISSUE} cycles a step (cp.async) the"
+        f" multistage pipeline loses {lost[MULTISTAGE, COPIES_ISSUE]:.1f} points, a producer"
+        f" {lost[PRODUCER, COPIES_ISSUE]:.1f}; at {DEAR_ISSUE} {lost[MULTISTAGE, DEAR_ISSUE]:.1f} and"
+        f" {lost[PRODUCER, DEAR_ISSUE]:.1f}. A producer hides up to {hidden:,} of a step's {rows[0]['mma_cycles']:,}"
+        f" cycles; at {beyond:,} {at[PRODUCER, beyond]:.1f} % are left."
     )
 
 

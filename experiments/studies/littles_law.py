@@ -67,9 +67,9 @@ def finding(rows: Sequence[Record]) -> str:
         told.append(f"{number_of(enough['slots'], 'slot')} of {slot} ({enough['ring_bytes'] / 1024:.0f} KiB)")
     off = max(abs(row["load_path_percent"] - row["bound_percent"]) for row in rows)
     return (
-        f"To keep its load path busy, {rows[0]['needed_in_flight_bytes']:,} bytes must be behind it and not yet there"
-        f" (rate x latency). A ring must hold, besides, what is just moving: {', '.join(told)} are enough. With fewer,"
-        f" the path is as busy as Little's law says, within {off:.1f} points."
+        f"To keep the load path busy {rows[0]['needed_in_flight_bytes']:,} bytes must be in flight (rate x latency). A"
+        f" ring also holds what is just moving, so {', '.join(told)} are enough. Smaller rings do as Little's law says,"
+        f" within {off:.1f} points."
     )
 
 

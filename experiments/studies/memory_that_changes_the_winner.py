@@ -153,12 +153,10 @@ def finding(rows: Sequence[Record]) -> str:
             times = row["turns_at_times_own"]
             found = f"{scale_text(row['value'], times)} ({times:.2f} times its own) in {row['step']}"
             by_memory[row["memory"]].append(found)
-    told = [
-        f"both are as fast at {' and at '.join(at)} with another {memory}" for memory, at in by_memory.items() if at
-    ]
-    never = [f"no {memory}" for memory, at in by_memory.items() if not at]
-    told += [f"{' and '.join(never)} that was tried changes a winner"] if never else []
-    return f"{MODEL} on {RDU} against {GPU}: {'; '.join(told)}."
+    told = [f"{memory} of {' and of '.join(at)}" for memory, at in by_memory.items() if at]
+    equal = f"{MODEL} is as fast on {RDU} as on {GPU} with {'; '.join(told)}." if told else ""
+    never = " and ".join(f"no {memory}" for memory, at in by_memory.items() if not at)
+    return f"{equal} {never[:1].upper() + never[1:]} that was tried changes a winner.".strip() if never else equal
 
 
 def details(rows: Sequence[Record]) -> str:

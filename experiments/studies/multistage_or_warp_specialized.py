@@ -49,7 +49,7 @@ def record(run: LectureRun) -> Record:
 
 
 def finding(rows: Sequence[Record]) -> str:
-    """What each reaches at the lecture's depth, who is ahead at which depth, and what is left."""
+    """What each reaches at the lecture's depth, and who is ahead at which depth."""
     at = {(row["way"], row["slots"]): row for row in rows}
     deep = {way: at[way, DEPTH]["tensor_core_percent"] for way in WAYS}
     gain = {
@@ -61,11 +61,16 @@ def finding(rows: Sequence[Record]) -> str:
     never = "at no depth behind" if not behind else f"behind with {', '.join(map(str, behind))}"
     return (
         f"With {number_of(DEPTH, 'slot')} the tensor core computes {deep[MULTISTAGE]:.1f} % of the time in the"
-        f" multistage pipeline and {deep[TMA]:.1f} % beside a producer warp ({deep[COPIES]:.1f} % if that issues"
-        f" cp.async, as the multistage pipeline does). The producer is {never}, and most ahead with"
-        f" {number_of(most, 'slot')}, by {gain[most]:.1f} points. What it lacks of"
-        f" {at[TMA, DEPTH]['bound_percent']:.0f} % is the first load and the end of the tile."
+        f" multistage pipeline and {deep[TMA]:.1f} % beside a producer warp, {deep[COPIES]:.1f} % if that issues"
+        f" cp.async too. The producer is {never}, and most ahead with {number_of(most, 'slot')}, by"
+        f" {gain[most]:.1f} points."
     )
+
+
+def details(rows: Sequence[Record]) -> str:
+    """What is left."""
+    bound = next(row["bound_percent"] for row in rows if (row["way"], row["slots"]) == (TMA, DEPTH))
+    return f"What the producer lacks of {bound:.0f} % is the first load and the end of the tile."
 
 
 def runs() -> list[Run]:
@@ -79,6 +84,7 @@ STUDY = Survey(
     cases=cases,
     record=record,
     finding=finding,
+    details=details,
     figures=(
         Lines(
             "tensor_core_by_slots",

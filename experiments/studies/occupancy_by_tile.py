@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from experiments.plot.heat_map import HeatMap
 from experiments.survey import Record, Survey
-from patterns.plural import number_of
 
 if TYPE_CHECKING:
     from gpu_model.machine import Machine
@@ -25,7 +24,7 @@ MEASURES = (
     "warps",
     "occupancy_percent",
     "limit",
-    "tensor_core_percent_of_one_cta",
+    "one_cta_tensor_core_percent",
     "tensor_core_percent",
     "load_path_percent",
 )
@@ -93,13 +92,11 @@ def finding(rows: Sequence[Record]) -> str:
     busiest = max(fit, key=lambda row: row["tensor_core_percent"])
     reuse = busiest["flop_per_byte"] / fullest["flop_per_byte"]
     return (
-        f"The fullest SM has tiles of {_size(fullest)}: {fullest['warps']} warps ({fullest['occupancy_percent']:.0f} %"
-        f" of what it holds), a tensor core that is busy {fullest['tensor_core_percent']:.0f} % of the time and a load"
-        f" path that is {fullest['load_path_percent']:.0f} %. The busiest tensor core,"
-        f" {busiest['tensor_core_percent']:.0f} %, has tiles of {_size(busiest)} and {busiest['warps']} warps"
-        f" ({busiest['occupancy_percent']:.0f} %) in {number_of(busiest['ctas'], 'CTA')} (with one alone"
-        f" {busiest['tensor_core_percent_of_one_cta']:.0f} %): such a tile does"
-        f" {reuse:.1f} times as much with every byte."
+        f"The fullest SM, with tiles of {_size(fullest)} and {fullest['warps']} warps"
+        f" ({fullest['occupancy_percent']:.0f} % of what it holds), has its tensor core busy"
+        f" {fullest['tensor_core_percent']:.0f} % of the time and its load path {fullest['load_path_percent']:.0f} %."
+        f" The busiest tensor core ({busiest['tensor_core_percent']:.0f} %) has tiles of {_size(busiest)} and"
+        f" {busiest['warps']} warps, and does {reuse:.1f} times as much with a byte."
     )
 
 

@@ -68,10 +68,9 @@ def finding(rows: Sequence[Record]) -> str:
     gain = {ways: at[TURNS, *ways] - at[TOGETHER, *ways] for ways in best}
     return (
         f"At K = {SHORT} the tensor core computes {at[ONE, *short]:.1f} % of the time with one consumer,"
-        f" {at[TOGETHER, *short]:.1f} % with two that share each tile and {at[TURNS, *short]:.1f} % with two that take"
-        f" turns; at K = {LONG:,} {at[ONE, *long]:.1f}, {at[TOGETHER, *long]:.1f} and {at[TURNS, *long]:.1f} %."
-        f" Turns are best {always}: by {min(gain.values()):.1f} to"
-        f" {max(gain.values()):.1f} points over sharing tiles, most where the epilogue is long beside the main loop."
+        f" {at[TOGETHER, *short]:.1f} % with two that share tiles, {at[TURNS, *short]:.1f} % with two that take turns;"
+        f" at K = {LONG:,} {at[ONE, *long]:.1f}, {at[TOGETHER, *long]:.1f} and {at[TURNS, *long]:.1f} %. Turns are best"
+        f" {always}: {min(gain.values()):.1f} to {max(gain.values()):.1f} points over sharing, most for long epilogues."
     )
 
 

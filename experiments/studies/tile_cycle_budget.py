@@ -59,15 +59,22 @@ def finding(rows: Sequence[Record]) -> str:
     share = 100 * copies["mma_cycles"] / copies["step_cycles"]
     longest = "the tensor core" if copies["mma_cycles"] >= copies["transfer_cycles"] else "the load path"
     return (
-        f"A step multiplies for {copies['mma_cycles']:,} cycles, and before that its {copies['step_bytes'] / 1024:.0f}"
-        f" KiB take {copies['issue_cycles']} cycles to issue by cp.async, in"
-        f" {number_of(copies['load_instructions'], 'warp instruction')} ({tma['issue_cycles']} by TMA, in"
-        f" {tma['load_instructions']}, one an operand), {copies['transfer_cycles']} to move and"
-        f" {copies['latency_cycles']} to arrive: one after another the tensor core computes {share:.1f} % of the time"
-        f" ({copies['tensor_core_percent']:.1f} % with the end of the tile)."
-        f" If everything overlapped, {longest} would be the limit: {copies['bound_cycles']:,} cycles or"
-        f" {copies['bound_us']:.1f} us for the tile, of which a producer warp comes within"
-        f" {100 * (tma['total_cycles'] / tma['bound_cycles'] - 1):.1f} %."
+        f"A step multiplies for {copies['mma_cycles']:,} cycles; before that its {copies['step_bytes'] / 1024:.0f} KiB"
+        f" take {copies['issue_cycles']} to issue by cp.async, {copies['transfer_cycles']} to move and"
+        f" {copies['latency_cycles']} to arrive. One after another the tensor core computes {share:.1f} % of the time."
+        f" If all overlapped, {longest} would be the limit; a producer warp comes within"
+        f" {100 * (tma['total_cycles'] / tma['bound_cycles'] - 1):.1f} % of it."
+    )
+
+
+def details(rows: Sequence[Record]) -> str:
+    """Instructions of a step's loads, and the whole tile."""
+    copies, tma = (next(row for row in rows if row["loads"] == loads) for loads in (COPIES, TMA))
+    return (
+        f"To issue a step's loads takes {number_of(copies['load_instructions'], 'warp instruction')} of cp.async, or"
+        f" {tma['load_instructions']} of TMA, one an operand, in {tma['issue_cycles']} cycles. With its end the tile"
+        f" has the tensor core busy {copies['tensor_core_percent']:.1f} % of the time; the limit is"
+        f" {copies['bound_cycles']:,} cycles or {copies['bound_us']:.1f} us."
     )
 
 
@@ -81,6 +88,7 @@ STUDY = Survey(
     cases=cases,
     record=record,
     finding=finding,
+    details=details,
     figures=(
         Bars(
             "step",

@@ -52,17 +52,23 @@ def record(case: Printed) -> Record:
 
 
 def finding(rows: Sequence[Record]) -> str:
-    """How many claims of each lecture hold, hold under a condition, or do not; and those that do not."""
+    """How many claims of each lecture hold, hold under a condition, or do not."""
     told = []
     for lecture in dict.fromkeys(row["lecture"] for row in rows):
         of_it = [row for row in rows if row["lecture"] == lecture]
         holds, where, no = ([row for row in of_it if row["verdict"] == verdict] for verdict in VERDICTS.values())
-        others = f"{len(no)} not ({'; '.join(row['claim'] for row in no)})" if no else "none fails"
+        others = f"{len(no)} under none" if no else "none fails"
         told.append(
             f"of {number_of(len(of_it), 'claim')} of the lecture on {lecture} {len(holds)} hold as printed,"
             f" {len(where)} under a condition that stands beside it, {others}"
         )
     return f"By simulation, {'; '.join(told)}."
+
+
+def details(rows: Sequence[Record]) -> str:
+    """Those that do not hold."""
+    no = [f"{row['claim']} ({row['lecture']})" for row in rows if row["verdict"] == VERDICTS["no"]]
+    return f"What does not hold: {'; '.join(no)}." if no else ""
 
 
 @dataclass(frozen=True)
@@ -93,6 +99,7 @@ STUDY = Survey(
     cases=cases,
     record=record,
     finding=finding,
+    details=details,
     figures=(Verdicts("verdicts"),),
     keys=2,
 )

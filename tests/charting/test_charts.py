@@ -174,6 +174,10 @@ def test_names_of_columns_for_people() -> None:
         "energy_j": "energy, J",
         "batch": "batch",
         "calls_per_token": "calls/token",
+        "gpu_j_a_token": "GPU, J a token",
+        "bytes_a_product_cycle": "bytes a product cycle",
+        "tokens_per_s_a_user": "tokens/s a user",
+        "calls_a_layer": "calls a layer",
     }
     assert {column: axis_label(column) for column in labels} == labels
     assert len(shown("x" * 99)) < 50

@@ -54,7 +54,8 @@ def test_printed_energies_and_prices_are_of_64_bits() -> None:
     assert rows["sn40l", "DDR"]["pj"] == pytest.approx(1280)
     assert ("sn40l", access.A_THREADS) not in rows
     sentence = access.finding(list(rows.values()))
-    assert "lecture 60, 45 nm 278, 7 nm 207" in sentence
+    assert "60 (lecture), 278 (45 nm), 207 (7 nm)" in sentence
+    assert "23 on h100_sxm" in access.details(list(rows.values()))
 
 
 def test_a_tile_and_an_instruction_by_hand() -> None:

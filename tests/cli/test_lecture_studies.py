@@ -62,7 +62,7 @@ def test_the_budget_of_a_step() -> None:
     assert [row["total_cycles"] for row in rows] == [167168, 68294]
     # 48 KiB in 3,072 copies of 16 bytes, 32 of them a warp instruction; or one instruction of one thread an operand.
     assert [row["load_instructions"] for row in rows] == [96, 2]
-    sentence = tile_cycle_budget.finding(rows)
+    sentence = said(tile_cycle_budget, rows)
     assert "39.5 %" in sentence
     assert "35.8 us" in sentence
     assert "the tensor core would be the limit" in sentence
@@ -122,7 +122,7 @@ def test_issue_costs() -> None:
     assert {issue: at["warp-specialized", issue] for issue in producer} == producer
     sentence = issue_overhead.finding(rows)
     assert "the two are alike (96.0 %)" in sentence
-    assert "hides up to 1,024 cycles of a step of 1,024" in sentence
+    assert "hides up to 1,024 of a step's 1,024 cycles" in sentence
 
 
 def test_bandwidth() -> None:
@@ -133,7 +133,7 @@ def test_bandwidth() -> None:
     bounds = [row["bound_percent"] for row in rows if row["load_bytes_per_cycle"] == 32]
     assert bounds == pytest.approx([200 / 3] * 2)
     # 128 x 256 x 64 in 1024 cycles uses 48 KiB of operands.
-    assert "128x256 below 48 B/cycle" in bandwidth_limits.finding(rows)
+    assert "48 (128x256)" in bandwidth_limits.finding(rows)
 
 
 def test_persistent_kernels() -> None:
@@ -146,7 +146,7 @@ def test_persistent_kernels() -> None:
     busy = {(row["way"], row["epilogue"], row["k"]): row["tensor_core_percent"] for row in rows}
     gains = [busy["ping-pong", *at] - busy["cooperative", *at] for at in {(weight, k) for _, weight, k in busy}]
     sentence = said(persistent_kernels, rows)
-    assert f"best for every K and every epilogue: by {min(gains):.1f} to {max(gains):.1f} points over" in sentence
+    assert f"best for every K and every epilogue: {min(gains):.1f} to {max(gains):.1f} points over" in sentence
     planted = changed(rows, {"way": "cooperative", "epilogue": "x4", "k": 512}, {"tensor_core_percent": 99.0})
     assert "everywhere but cooperative at K = 512 and x4" in persistent_kernels.finding(planted)
 
@@ -227,7 +227,9 @@ def test_claims_are_judged_by_what_is_found() -> None:
     assert {row["verdict"] for row in rows} == {"holds", "holds where"}
     assert "none fails" in what_the_lectures_say.finding(rows)
     planted = changed(rows, {"claim": rows[3]["claim"]}, {"verdict": "does not hold"})
-    assert f"1 not ({rows[3]['claim']})" in what_the_lectures_say.finding(planted)
+    assert "1 under none" in what_the_lectures_say.finding(planted)
+    assert f"does not hold: {rows[3]['claim']} (" in what_the_lectures_say.details(planted)
+    assert what_the_lectures_say.details(rows) == ""
     claim = Claim("half", "50 %", lambda: Found("50.04 %", "always", 50.04), 50.0)
     assert judged(claim, claim.find()) == "holds"
     assert judged(replace(claim, places=2), claim.find()) == "no"
