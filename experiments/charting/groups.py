@@ -123,13 +123,26 @@ def draw_groups(axes: Axes, groups: Groups, inches: float, heights: Sequence[flo
                 }
                 axes.add_patch(Rectangle(corner, width, BOX_HEIGHT, **how))
         beside(axes, row.told, (len(groups.nodes) - 0.4, height), fontsize=6.5)
-    every = max(1, -(-len(groups.nodes) // max(1, int(inches * CHARACTERS_AN_INCH / 1.6))))
-    ticks = range(0, len(groups.nodes), every)
-    axes.set_xticks(ticks, [shown(groups.nodes[place], 20) for place in ticks], rotation=90, fontsize=5)
+    if lying(groups, inches):
+        axes.set_xticks(range(len(groups.nodes)), groups.nodes, fontsize=6.5)
+    else:
+        _standing_names(axes, groups, inches)
     axes.tick_params(axis="both", length=0)
     axes.set_xlim(-0.6, len(groups.nodes) - 0.4)
     for side in ("bottom", "left"):
         axes.spines[side].set_visible(False)
+
+
+def lying(groups: Groups, inches: float) -> bool:
+    """Whether the names of the nodes have room beside each other."""
+    return max(map(len, groups.nodes)) + 1 <= inches / len(groups.nodes) * CHARACTERS_AN_INCH
+
+
+def _standing_names(axes: Axes, groups: Groups, inches: float) -> None:
+    """Names from the foot upwards, as many as there is room for."""
+    every = max(1, -(-len(groups.nodes) // max(1, int(inches * CHARACTERS_AN_INCH / 1.6))))
+    ticks = range(0, len(groups.nodes), every)
+    axes.set_xticks(ticks, [shown(groups.nodes[place], 20) for place in ticks], rotation=90, fontsize=5)
 
 
 def _count_text(outcome: Outcome, groups: Sequence[Group], block: Block) -> str:

@@ -15,6 +15,7 @@ from experiments.charting.columns import (
     distinct,
     drawn_rows,
     number,
+    numeric,
     of_value,
     quantity,
     shown,
@@ -91,6 +92,8 @@ class Bars:
             self._panel(axes, part, looks, foot, letters if width == ONE_COLUMN else 2 * NARROW_LETTERS)
             if self.panel:
                 name_panel(axes, shown(panel), width)
+            if numeric(rows, self.label):
+                axes.set_ylabel(axis_label(self.label))
         label = self.x_label or values_label(self.values)
         grid[-1].set_xlabel(wrapped(label + (" (log scale)" if self.log else ""), int(width * 12)))
         legend_below(figure, self._legend(looks), axis_label(self.by) if self.by else "")
@@ -157,8 +160,10 @@ class Bars:
         share = (len(text) + 2) * LETTER_INCHES / axes.figure.get_figwidth() / 0.75  # type: ignore[union-attr]
         reach = end * (high / low) ** share if self.log else end + (high - low) * share
         drawn = [number(place.row, column) or 0.0 for column in (self.bound, self.marks) if column]
-        over = max((value for value in drawn if end <= value <= reach), default=end)
-        beside(axes, text, (over, place.height), fontsize=6.5, offset=7 if over > end else 4)
+        # A mark that is centred a little left of the end reaches over it.
+        left = end / (high / low) ** (share / 8) if self.log else end - (high - low) * share / 8
+        over = [value for value in drawn if left <= value <= reach]
+        beside(axes, text, (max([end, *over]), place.height), fontsize=6.5, offset=7 if over else 4)
 
     def _names(self, axes: Axes, places: Sequence[Place], letters: int) -> None:
         """A name at the middle of the bars of a label."""

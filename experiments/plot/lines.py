@@ -31,10 +31,14 @@ if TYPE_CHECKING:
 OF = "data"
 PANEL_INCHES = 2.2
 MOST_PANELS, MOST_LINES = 24, 40
-# Names at the ends of lines: in one panel of the wide figure, if so few that they keep apart.
+# Names at the ends of lines: in one panel of the wide figure, if so few, and none is moved further than this share of a
+# line of text.
 MOST_DIRECT = 8
 LINE_OF_TEXT_INCHES = 0.12
+MOST_MOVED = 0.7
 Point = tuple[float, float]
+# A line's name, how it looks, and its last point.
+End = tuple[str, Look, Point]
 
 
 @dataclass(frozen=True)
@@ -73,7 +77,8 @@ class Lines:
         places = {name: place for place, name in enumerate(distinct(rows, self.by))}
         direct = bool(self.by) and width != ONE_COLUMN and len(panels) == 1 and 1 < len(places) <= MOST_DIRECT
         for axes, panel in zip(grid.flat, panels, strict=False):
-            self._panel(axes, of_value(rows, self.panel, panel), places, rows, direct)
+            ends = self._panel(axes, of_value(rows, self.panel, panel), places, rows)
+            direct = direct and _name_ends(axes, ends)
             if self.panel:
                 axes.set_title(wrapped(shown(panel), int(width / across * 13)))
         for axes in list(grid.flat)[len(panels) :]:
@@ -90,11 +95,11 @@ class Lines:
         return figure
 
     def _panel(
-        self, axes: Axes, rows: Sequence[Record], places: dict[Any, int], all_rows: Sequence[Record], direct: bool
-    ) -> None:
-        """One panel. Its axes are those of all rows."""
+        self, axes: Axes, rows: Sequence[Record], places: dict[Any, int], all_rows: Sequence[Record]
+    ) -> list[End]:
+        """One panel. Its axes are those of all rows. Returns where each line ends."""
         self._scale(axes, all_rows)
-        ends = []
+        ends: list[End] = []
         for name, place in places.items():
             own, how = of_value(rows, self.by, name), look(place)
             points = self._points(own, self.y, all_rows)
@@ -115,8 +120,7 @@ class Lines:
                 )
             if points:
                 ends.append((shown(name), how, points[-1]))
-        if direct:
-            _name_ends(axes, ends)
+        return ends
 
     def _points(self, rows: Sequence[Record], column: str, all_rows: Sequence[Record]) -> list[Point]:
         """Points in the order of x; zeros of a logarithmic axis stand at its foot."""
@@ -173,8 +177,11 @@ def _values(rows: Sequence[Record], columns: Sequence[str]) -> list[float]:
     return [value for value in found if value is not None]
 
 
-def _name_ends(axes: Axes, ends: Sequence[tuple[str, Look, Point]]) -> None:
-    """The name of each line right of its last point, moved up or down as far as names would lie on each other."""
+def _name_ends(axes: Axes, ends: Sequence[End]) -> bool:
+    """The name of each line right of its last point, moved a little where names would lie on each other.
+
+    Returns whether they are there: none is where one would have to stand beside another's line.
+    """
     axes_inches = axes.figure.get_figheight() - 0.7  # type: ignore[union-attr]
     gap = LINE_OF_TEXT_INCHES / axes_inches
     to_share = axes.transScale + axes.transLimits
@@ -183,9 +190,13 @@ def _name_ends(axes: Axes, ends: Sequence[tuple[str, Look, Point]]) -> None:
     for height, *_ in wanted:
         placed.append(max(height, placed[-1] + gap) if placed else height)
     over = max(0.0, placed[-1] - 1.0) if placed else 0.0
-    for (_, name, how, (x, _y)), height in zip(wanted, placed, strict=True):
-        y = float(to_share.inverted().transform((0, max(0.0, height - over)))[1])
-        beside(axes, name, (x, y), color=dark(how.color), fontweight="bold")
+    heights = [max(0.0, height - over) for height in placed]
+    if any(abs(height - own) > MOST_MOVED * gap for height, (own, *_) in zip(heights, wanted, strict=True)):
+        return False
+    for (_, name, how, (x, _y)), height in zip(wanted, heights, strict=True):
+        y = float(to_share.inverted().transform((0, height))[1])
+        beside(axes, name, (x, y), color=dark(how.color), fontweight="bold", offset=6)
+    return True
 
 
 def chart(asked: Asked) -> Lines:

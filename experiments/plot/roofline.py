@@ -177,10 +177,11 @@ def _points(axes: Axes, rows: Sequence[Record], colors: Mapping[str, str], middl
             )
             if place < NAMED and _apart(one, own[:place]):
                 left = one["ops_per_byte"] > middle
+                clear = sqrt(size) / 2 + 2.5
                 axes.annotate(
                     shown(one["call"]),
                     (one["ops_per_byte"], one["ops_per_s"]),
-                    xytext=(-2 if left else 2, 6 if above else -6),
+                    xytext=(-2 if left else 2, clear if above else -clear),
                     textcoords="offset points",
                     ha="right" if left else "left",
                     va="bottom" if above else "top",
