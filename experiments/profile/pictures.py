@@ -12,6 +12,7 @@ from experiments.profile.account import BANDS_NS
 from experiments.profile.call_classes import class_of_call
 from experiments.profile.classes import class_of, drawn_as, sorts
 from experiments.profile.parted import PARTS
+from experiments.profile.ranks import MANY, Ranks
 from experiments.profile.told import ns_text, short_name
 from experiments.text.quantity import time_text, time_unit
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from experiments.compare import Outcome
     from experiments.profile.against import Against
     from experiments.profile.profiled import DeviceProfile, Profile
-    from experiments.profile.ranks import Ranks
 
 Rows = list[dict[str, Any]]
 # What is drawn, and of which rows.
@@ -58,9 +58,9 @@ def rank_charts(ranks: Ranks) -> Charts:
         for label, found in seats.items()
     ]
     times = Bars("time_by_class", "class", ("time_us",), "rank", title="Time of kernels a step", x_label="us a step")
-    # What has more bars than a picture can is told by the tables only.
-    drawn: Charts = ((parts, spent), (rows, times))
-    return tuple((rows, chart) for rows, chart in drawn if len(rows) <= MOST_BARS)
+    # What has more bars or colours than a picture can is told by the tables only.
+    drawn: Charts = ((parts, spent),) if len(parts) <= MOST_BARS else ()
+    return (*drawn, (rows, times)) if len(seats) <= MANY else drawn
 
 
 def pictures_of(drawn: Charts) -> dict[str, bytes]:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from experiments.text.page import Part
 
 SHOWN_MISSING = 8
+# More ranks have no column and no colour each.
+MANY = 8
 
 
 @dataclass(frozen=True)

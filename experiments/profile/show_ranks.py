@@ -9,15 +9,13 @@ from typing import Any
 from experiments.profile.classes import sorts
 from experiments.profile.parted import PARTS
 from experiments.profile.profiled import Row
-from experiments.profile.ranks import Ranks, Seat, notes_of
+from experiments.profile.ranks import MANY, Ranks, Seat, notes_of
 from experiments.profile.told import INSIDE, ns_text, percent
 from experiments.profile.waited import ALIKE, apart, waited_for
 from experiments.text.page import Part
 from experiments.text.quantity import digits
 from experiments.text.table import Column, Table
 
-# Of more ranks tables by class have no column each.
-MANY = 8
 MEASURES = {"step": "A step takes", "compute": "Compute", "communication": "Communication"}
 CAUSES = {"compute": "it computes", "copy": "its copies take", "idle": "it is idle"}
 
@@ -142,7 +140,8 @@ def _ends(name: str, found: list[tuple[str, dict[str, float]]], text: Callable[[
     """The least and the most of a class, and whose they are; who has none of it has 0."""
     pairs = [(of.get(name, 0), label) for label, of in found]
     low, high = (pick(pairs, key=lambda pair: pair[0]) for pick in (min, max))
-    return text(low[0]), low[1], text(high[0]), high[1]
+    alike = text(low[0]) == text(high[0])
+    return text(low[0]), "all" if alike else low[1], text(high[0]), "all" if alike else high[1]
 
 
 def differing(ranks: Ranks) -> list[str]:

@@ -19,10 +19,10 @@ from experiments.profile import ranks as ranks_module
 from experiments.profile.parted import PARTS
 from experiments.profile.pictures import rank_charts
 from experiments.profile.profiled import profile
-from experiments.profile.ranks import Ranks, notes_of, read_ranks
+from experiments.profile.ranks import MANY, Ranks, notes_of, read_ranks
 from experiments.profile.read import read_recording
 from experiments.profile.recording import Device, Recording
-from experiments.profile.show_ranks import MANY, class_times_table, ranks_parts, waited_text
+from experiments.profile.show_ranks import class_times_table, ranks_parts, waited_text
 from experiments.profile.waited import apart, waited_for
 from experiments.text.page import page_text
 from experiments.text.quantity import digits
@@ -239,12 +239,15 @@ def test_of_many_ranks_the_least_and_the_most_are_told(tmp_path: Path) -> None:
     files = [rank_file(tmp_path, number, 30_000 + 100 * number, steps=1) for number in range(MANY + 1)]
     table = class_times_table(read(*files))
     products = next(row for row in table.rows if row[0] == "matrix product")
+    norms = next(row for row in table.rows if row[0] == "norm")
+    assert norms == ("norm", "8.000", "all", "8.000", "all")
     assert products == ("matrix product", "240.0", "rank 0", digits(240 + 0.8 * MANY), f"rank {MANY}")
 
 
-def test_what_has_too_many_bars_is_not_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_has_too_many_bars_or_colours_is_not_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = read(*three(tmp_path))
-    monkeypatch.setattr("experiments.profile.pictures.MOST_BARS", 3)
+    assert [chart.name for _, chart in rank_charts(found)] == ["ranks", "time_by_class"]
+    monkeypatch.setattr("experiments.profile.pictures.MANY", 2)
     assert [chart.name for _, chart in rank_charts(found)] == ["ranks"]
     monkeypatch.setattr("experiments.profile.pictures.MOST_BARS", 2)
     assert rank_charts(found) == ()
