@@ -72,11 +72,13 @@ def sources(name: str) -> Fact:
 
 
 def pictures(files: Mapping[str, bytes]) -> Iterator[Shown]:
-    """Every picture that there is as SVG, in its full width."""
+    """Every picture that there is as SVG, in its full width: so, or as PNG where that is smaller."""
     for file, content in files.items():
         stem, _, suffix = file.rpartition(".")
         if suffix == "svg" and not stem.endswith("_one_column"):
-            source = f"data:image/svg+xml;base64,{b64encode(slim(content)).decode()}"
+            kinds = {"svg+xml": slim(content), "png": files.get(f"{stem}.png", b"")}
+            kind, held = min(((kind, held) for kind, held in kinds.items() if held), key=lambda one: len(one[1]))
+            source = f"data:image/{kind};base64,{b64encode(held).decode()}"
             beside = (f"{stem}.{other}" for other in ("csv", "png", "pdf", "svg"))
             yield Shown(stem, source, tuple(one for one in beside if one in files))
 

@@ -180,8 +180,11 @@ def _values(rows: Sequence[Record], columns: Sequence[str]) -> list[float]:
 def _name_ends(axes: Axes, ends: Sequence[End]) -> bool:
     """The name of each line right of its last point, moved a little where names would lie on each other.
 
-    Returns whether they are there: none is where one would have to stand beside another's line.
+    Returns whether they are there: none is where one would have to stand beside another's line, or among lines that
+    go on further.
     """
+    if len({x for *_, (x, _y) in ends}) > 1:
+        return False
     axes_inches = axes.figure.get_figheight() - 0.7  # type: ignore[union-attr]
     gap = LINE_OF_TEXT_INCHES / axes_inches
     to_share = axes.transScale + axes.transLimits

@@ -60,6 +60,23 @@ def test_lines_are_the_columns() -> None:
     assert [row["time_us"] for row in picture.rows] == [record["time_us"] for record in RECORDS]
 
 
+@pytest.mark.parametrize(
+    ("ends", "named"),
+    [((1.0, 5.0), True), ((1.0, 1.01), False), ((1.0, None), False)],
+    ids=["apart", "near", "shorter"],
+)
+def test_lines_are_named_at_their_ends_only_where_that_is_clear(ends: tuple[float | None, ...], named: bool) -> None:
+    rows: list[Record] = [
+        {"mode": mode, "batch": batch, "time_us": 1.0 if batch == 1 else end}
+        for mode, end in zip(("first", "second"), ends, strict=True)
+        for batch in (1, 2)
+    ]
+    wide, narrow = both(Lines("l", "batch", "time_us", by="mode").draw(rows))
+    assert [text.get_text() for text in wide.axes[0].texts] == (["first", "second"] if named else [])
+    assert bool(wide.legends) is not named
+    assert narrow.legends
+
+
 def test_a_zero_stands_at_the_foot_of_a_logarithmic_axis_and_is_called_so() -> None:
     figure, _ = both(Lines("l", "batch", "time_us", by="mode", x_log=True, y_log=True).draw(RECORDS))
     (axes,) = figure.axes

@@ -73,6 +73,12 @@ def test_a_wide_table_is_smaller_and_columns_of_files_are_named() -> None:
     assert more == "table.csv has 2 more columns: time us, calls."
 
 
+@pytest.mark.parametrize(("png", "kind"), [(b"a" * 9, b"svg+xml;base64,PHN2Zy8+"), (b"a" * 5, b"png;base64,YWFhYWE=")])
+def test_a_page_holds_the_smaller_picture(png: bytes, kind: bytes) -> None:
+    page = study_page("drafted_tokens", "?", ("", ""), [], FILES | {"speed.png": png})
+    assert page.count(b"data:image/" + kind) == 1
+
+
 def test_a_picture_in_a_page_has_shorter_places_and_the_same_numbers() -> None:
     told = b'<path d="M 1.23456 7.5"/><text x="3.98765">8.585</text>'
     assert slim(told) == b'<path d="M 1.23 7.5"/><text x="3.98">8.585</text>'
