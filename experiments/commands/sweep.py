@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -97,18 +98,18 @@ def told_if_stopped(store: Path | None) -> Iterator[None]:
 
 def tell_points(sweep: Sweep) -> None:
     """How many points there are, and the first of them."""
-    from experiments.sweep.expansion import expand, parameters_text
+    from experiments.sweep.expansion import parameters_text, passing, points_that_pass
     from patterns.plural import number_of
 
-    cases = expand(sweep)
+    points = points_that_pass(sweep)
     fixed = {name for name, _ in sweep.fixed}
-    click.echo(f"{sweep.name}: {number_of(len(cases), 'point')}" + (f"; {sweep.about}" if sweep.about else ""))
+    click.echo(f"{sweep.name}: {number_of(points, 'point')}" + (f"; {sweep.about}" if sweep.about else ""))
     for name, value in sweep.fixed:
         click.echo(f"  all: {name} {value}")
-    for case in cases[:SHOWN_POINTS]:
-        click.echo(f"  {parameters_text(tuple(pair for pair in case.parameters if pair[0] not in fixed))}")
-    if len(cases) > SHOWN_POINTS:
-        click.echo(f"  ... and {len(cases) - SHOWN_POINTS:,} more")
+    for parameters in islice(passing(sweep), SHOWN_POINTS):
+        click.echo(f"  {parameters_text(tuple(pair for pair in parameters if pair[0] not in fixed))}")
+    if points > SHOWN_POINTS:
+        click.echo(f"  ... and {points - SHOWN_POINTS:,} more")
 
 
 def status_of(summary: Summary, allow: bool) -> int:

@@ -40,10 +40,28 @@ def most_points(sweep: Sweep) -> int:
 
 def expand(sweep: Sweep) -> tuple[Case, ...]:
     """Every point that passes the filters, in order. Raises UserError for too many, or a filter that fails."""
-    if most_points(sweep) > MOST_POINTS:
-        raise UserError(f"{sweep.name} has {most_points(sweep):,} points; at most {MOST_POINTS:,} are run at once")
-    passing = (parameters for parameters in _combined(sweep) if _passes(sweep, parameters))
-    return tuple(Case(i, parameters, point_of(sweep, parameters)) for i, parameters in enumerate(passing))
+    return tuple(Case(i, parameters, point_of(sweep, parameters)) for i, parameters in enumerate(passing(sweep)))
+
+
+def passing(sweep: Sweep) -> Iterator[Pairs]:
+    """The fields of every point that passes the filters, in order. Raises as `expand` does."""
+    _few_enough(sweep)
+    if not sweep.filters:
+        return _combined(sweep)
+    plain = {name: plain_name(name) for name in sweep.columns}
+    return (parameters for parameters in _combined(sweep) if _passes(sweep, plain, parameters))
+
+
+def points_that_pass(sweep: Sweep) -> int:
+    """How many points there are. Raises as `expand` does."""
+    return sum(1 for _ in passing(sweep)) if sweep.filters else _few_enough(sweep)
+
+
+def _few_enough(sweep: Sweep) -> int:
+    """Points before the filter. Raises UserError for too many."""
+    if (most := most_points(sweep)) > MOST_POINTS:
+        raise UserError(f"{sweep.name} has {most:,} points; at most {MOST_POINTS:,} are run at once")
+    return most
 
 
 def _combined(sweep: Sweep) -> Iterator[Pairs]:
@@ -53,13 +71,17 @@ def _combined(sweep: Sweep) -> Iterator[Pairs]:
         yield (*sweep.fixed, *row, *together, *every)
 
 
-def _passes(sweep: Sweep, parameters: Pairs) -> bool:
-    given: dict[str, Value | None] = {plain_name(name): None for name in sweep.columns}
-    given |= {plain_name(name): value for name, value in parameters}
-    try:
-        return all(holds(found, given) for found in sweep.filters)
-    except ExpressionError as error:
-        raise UserError(f"where: {error} (of {parameters_text(parameters)})") from None
+def _passes(sweep: Sweep, plain: Mapping[str, str], parameters: Pairs) -> bool:
+    """Whether all filters hold. plain: each name as filters have it."""
+    given: dict[str, Value | None] = dict.fromkeys(plain.values())
+    given |= {plain[name]: value for name, value in parameters}
+    for found in sweep.filters:
+        try:
+            if not holds(found, given):
+                return False
+        except ExpressionError as error:
+            raise UserError(f"{found.place}: where: {error} (of {parameters_text(parameters)})") from None
+    return True
 
 
 def point_of(sweep: Sweep, parameters: Pairs) -> Point:
@@ -74,9 +96,6 @@ def point_of(sweep: Sweep, parameters: Pairs) -> Point:
             options.append((place.name, str(value)))
         else:
             settings.append((place.shown, str(value)))
-    for needed in ("workload", "machine"):
-        if needed not in own:
-            raise UserError(f"a point of {sweep.name} ({parameters_text(parameters)}) has no {needed}")
     own["workload"] = located(str(own["workload"]), sweep.folder)
     return Point(**own, options=tuple(options), settings=tuple(settings))
 

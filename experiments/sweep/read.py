@@ -28,6 +28,11 @@ if TYPE_CHECKING:
 Pairs = tuple[tuple[str, Value], ...]
 Columns = tuple[tuple[str, tuple[Value, ...]], ...]
 SECTIONS = ("fixed", "list", "zip", "grid")
+# What every point has, and how it is written.
+NEEDED = {
+    "workload": "fixed, as in fixed: {workload: llama-3.1-8b}",
+    "machine": "fixed or grid, as in machine: [h100_sxm, sn40l]",
+}
 # Of the values of a field, so many are told to be wrong.
 MOST_WRONG = 5
 Given = TypeVar("Given")
@@ -112,10 +117,13 @@ def _sweep_in(document: Document, file: Path, settings: Pairs) -> Sweep:
     filters = _filters(spec, places, document, mistakes)
     mistakes += _unequal(read, document)
     document.refuse(mistakes)
-    if "workload" not in {place.name for place in places.values()}:
-        raise UserError(f"{file}: no workload is given: write it under fixed, as in fixed: {{workload: llama-3.1-8b}}")
-    if "machine" not in {place.name for place in places.values()}:
-        raise UserError(f"{file}: no machine is given: write it under fixed or grid, as in machine: [h100_sxm, sn40l]")
+    shared = {places[name].name for name, _ in (*read.fixed, *read.zipped, *read.grid)}
+    rows = [shared | {places[name].name for name, _ in row} for row in read.listed or ((),)]
+    for needed, how in NEEDED.items():
+        if not any(needed in row for row in rows):
+            raise UserError(f"{file}: no {needed} is given: write it under {how}")
+        without = [number for number, row in enumerate(rows) if needed not in row]
+        document.refuse([document.at(("list", number), f"a point has no {needed}") for number in without])
     return replace(read, filters=filters, places=tuple(places.items()))
 
 
@@ -209,7 +217,8 @@ def _filters(
     for number, text in enumerate(spec.where):
         path: DataPath = ("where", number) if isinstance(document.value(("where",)), list) else ("where",)
         try:
-            parsed = parse_filter(text)
+            at = document.inside(path, 0, "")
+            parsed = replace(parse_filter(text), place=f"{at.file}:{at.line}:{at.column}")
             need_names(parsed, {plain_name(name): None for name in places})
             found.append(parsed)
         except ExpressionError as error:

@@ -51,7 +51,14 @@ def _series(given: Mapping[Any, Any]) -> tuple[Value, ...]:
         forms = " or ".join(f"[{', '.join(form)}]" for form in due)
         raise ValueError(f"{name}: {forms} is due, found {_shown(ends)}")
     numbers, unit = _numbers(name, ends)
-    found = make(*numbers)
+    try:
+        return _made(make(*numbers), ends, unit, name)
+    except OverflowError:
+        raise ValueError(f"{name}: from {_shown(ends[0])} to {_shown(ends[1])} is more than a number holds") from None
+
+
+def _made(found: Sequence[Fraction], ends: Sequence[object], unit: str, name: str) -> tuple[Value, ...]:
+    """The values of a series. Raises ValueError where there are none, OverflowError for what no number holds."""
     if not found:
         raise ValueError(f"{name}: there is nothing from {ends[0]} to {ends[1]}")
     whole = all(isinstance(end, int) for end in ends[:2]) or (bool(unit) and all(n.denominator == 1 for n in found))

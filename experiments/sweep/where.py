@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property, lru_cache
 from typing import Any
 
 from patterns.errors import UserError, did_you_mean
@@ -38,10 +39,16 @@ _ORDERED = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 
 @dataclass(frozen=True)
 class Filter:
-    """A parsed filter. text: with an underscore for the dot of a name."""
+    """A parsed filter. text: with an underscore for the dot of a name. place: where its file has it."""
 
     text: str
     root: ast.expr
+    place: str = ""
+
+    @cached_property
+    def wanted(self) -> frozenset[str]:
+        """The names that it reads."""
+        return frozenset(name for name, _ in self.names())
 
     def names(self) -> Iterator[tuple[str, int]]:
         """Every name that it reads, dots as underscores, with where it is."""
@@ -59,9 +66,9 @@ def parse_filter(text: str) -> Filter:
     """The filter in a text. Raises ExpressionError."""
     if len(text) > LONGEST_TEXT:
         raise ExpressionError(f"a filter of {len(text):,} characters; at most {LONGEST_TEXT} are read")
-    if not text.isascii() or "\n" in text:
-        raise ExpressionError("a filter is one line of plain characters")
-    flat = _DOTTED.sub(r"\1_", text)
+    if not text.isascii():
+        raise ExpressionError("a filter is of plain characters")
+    flat = _DOTTED.sub(r"\1_", text.replace("\n", " "))
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -157,10 +164,12 @@ def _side(found: Filter, node: ast.expr, given: Given) -> Compared:
         return node.value
     if isinstance(node, ast.Name):
         return _number(node.id, given[node.id])
-    numbers = {name: value for name, text in given.items() if isinstance(value := _number(name, text), Fraction)}
+    pairs = ((name, _number(name, given[name])) for name in found.wanted & given.keys())
+    numbers = {name: value for name, value in pairs if isinstance(value, Fraction)}
     return value_of(_arithmetic(found, node), numbers)  # type: ignore[arg-type]
 
 
+@lru_cache(maxsize=4096)
 def _number(name: str, value: int | float | str | None) -> Fraction | str:
     """A value as what is compared: text of a quantity is its number in the base unit."""
     if isinstance(value, str):

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from experiments.sweep.expansion import MOST_POINTS, expand, most_points
+from experiments.sweep.expansion import MOST_POINTS, expand, points_that_pass
 from experiments.sweep.fields import Place
 from experiments.sweep.read import Columns, Sweep, read_sweep
 from experiments.sweep.values import values_of
@@ -37,7 +37,7 @@ def test_a_grid_is_every_combination_once_the_last_field_fastest(columns: list[l
     cases = expand(made(grid))
     assert [tuple(value for _, value in case.parameters[2:]) for case in cases] == list(product(*columns))
     assert [case.position for case in cases] == list(range(len(cases)))
-    assert len(cases) == most_points(made(grid))
+    assert len(cases) == points_that_pass(made(grid))
 
 
 @settings(max_examples=20)
@@ -111,6 +111,7 @@ GIVEN = {"batch": 4, "context": 1024, "machine": "sn40l", "gpu_hbm_bytes_per_s":
         ("gpu.hbm_bytes_per_s / 1e12 > 3.35", False),
         ("log2(context) == 10", True),
         ('mode == ""', True),
+        ("batch == 4\n  and context == 1024\n", True),
     ],
 )
 def test_a_filter(text: str, passes: bool) -> None:
@@ -120,8 +121,29 @@ def test_a_filter(text: str, passes: bool) -> None:
 @pytest.mark.parametrize("text", ["machine < 3", "batch in 4", "batch / (batch - 4) > 1"])
 def test_a_filter_that_fails_says_of_which_point(text: str, tmp_path: Path) -> None:
     sweep = f"fixed: {{workload: softmax, machine: sn40l}}\ngrid: {{batch: [4]}}\nwhere: {text}\n"
-    with pytest.raises(UserError, match=r"where: .* \(of workload softmax, machine sn40l, batch 4\)"):
+    with pytest.raises(UserError, match=r"cheap.yaml:3:8: where: .* \(of workload softmax, machine sn40l, batch 4\)"):
         expand(read_sweep(written(tmp_path, sweep)))
+
+
+@pytest.mark.parametrize(
+    "series",
+    [
+        {"pow2": ["1", "1e999"]},
+        {"pow2": ["1e999", "2e999"]},
+        {"range": ["1e999", "2e999", "1e999"]},
+        {"logspace": [1e-300, 1e300, 5]},
+    ],
+)
+def test_a_series_of_what_no_number_holds_is_told(series: object) -> None:
+    with pytest.raises(ValueError, match="is more than a number holds"):
+        values_of(series)
+
+
+def test_points_are_counted_without_making_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    thousand = tuple(range(1, 1001))
+    most = made((("batch", thousand), ("context", thousand)))
+    monkeypatch.setattr("experiments.sweep.expansion._combined", None)
+    assert points_that_pass(most) == MOST_POINTS
 
 
 def test_too_many_points_are_refused_before_any_is_made() -> None:
