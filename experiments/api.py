@@ -99,6 +99,7 @@ def lower(
 ) -> Plan:
     """How a machine runs a workload: its calls, in order. mode: a GPU's policy or an RDU's mode ('': its default).
 
+    machine: its name; `gpu.NAME` or `rdu.NAME` where both families have it.
     members: that share it (None: as many as the Graph is of, else one). parameters: of the machine, replaced, as texts
     with units ({"hbm_bytes_per_s": "4.8 TB/s"}). choices: what else the machine's model is asked (of a GPU schedule,
     launch and options; of an RDU orchestration, placement, collectives and seed), and of a workload that is named its
@@ -120,7 +121,7 @@ def lower(
     side = side_on(request, ("gpu", "rdu"), asked.text("machine", machine), asked.text("mode", mode), share)
     asked.need_of_family(of_plan, side.family, machine)
     replaced = dict(asked.pairs("parameters", parameters or {}))
-    return lowered(side, graph, load_machine(side.family, machine, replaced), mode)
+    return lowered(side, graph, load_machine(side.family, side.machine, replaced), mode)
 
 
 def simulate(plan: Plan) -> Execution:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, cast
@@ -46,16 +46,29 @@ def sides(request: Request) -> tuple[Side, Side]:
 
 
 def side_on(request: Request, families: Sequence[Family], machine: str, mode: str, members: int) -> Side:
-    """A machine of one of the families, in one mode ('': the model's choice). Raises UnknownName, UserError."""
-    known = {family: machine_names(family) for family in families}
-    found = [family for family in families if machine in known[family]]
+    """A machine of one of the families, in one mode ('': the model's choice). Raises UnknownName, UserError.
+
+    machine: `gpu.NAME` or `rdu.NAME` where both families have the name.
+    """
+    found = families_of(machine, families)
     if not found:
         what = families[0].upper() if len(families) == 1 else "machine"
-        raise UnknownName(what, machine, {name for names in known.values() for name in names})
+        raise UnknownName(what, machine, {name for family in families for name in machine_names(family)})
     if len(found) > 1:
-        raise UserError(f"{machine!r} is a machine of both families: say --gpu {machine} or --rdu {machine}")
+        raise UserError(f"{machine!r} is a machine of both families: say {in_each(machine)}")
     modes = chosen(found[0], (mode,)) if mode else ("",)
-    return Side(found[0], machine, members, modes, keywords(found[0], request))
+    return Side(found[0], machine.rpartition(".")[2], members, modes, keywords(found[0], request))
+
+
+def families_of(machine: str, families: Iterable[Family] = tuple(MODELS)) -> tuple[Family, ...]:
+    """The families that have a machine: one of `gpu.NAME` and of `rdu.NAME`, none of a name that nobody knows."""
+    place, _, name = machine.rpartition(".")
+    return tuple(family for family in families if place in ("", family) and name in machine_names(family))
+
+
+def in_each(machine: str) -> str:
+    """'gpu.unit or rdu.unit': how a name that both families have is told apart."""
+    return " or ".join(f"{family}.{machine}" for family in MODELS)
 
 
 def keywords(family: Family, request: Request) -> tuple[tuple[str, object], ...]:
@@ -94,12 +107,20 @@ def rounding_of(family: Family) -> RoundedResults:
     return cast("RoundedResults", import_module(MODELS[family]).rounded_results)
 
 
+def check_room(side: Side, graph: Graph, machine: object, mode: str) -> None:
+    """Raises DoesNotFit where `lower` would for want of memory or of members, much sooner than that."""
+    import_module(MODELS[side.family]).check_room(graph, machine, **_how(side, mode))
+
+
 def lower(side: Side, graph: Graph, machine: object, mode: str, *, told: bool = True) -> Plan:
     """The graph on this side's machine in one mode ('': the model's default). Raises DoesNotFit, other UserErrors.
 
     told: whether somebody reads the plan; else it lacks words that take time to find.
     """
-    model = import_module(MODELS[side.family])
-    how = {"members": side.members, **dict(side.keywords)} | ({MODE_WORDS[side.family]: mode} if mode else {})
-    how |= {} if told else dict.fromkeys(TELLS[side.family], False)
-    return cast("Plan", model.lower(graph, machine, **how))
+    how = _how(side, mode) | ({} if told else dict.fromkeys(TELLS[side.family], False))
+    return cast("Plan", import_module(MODELS[side.family]).lower(graph, machine, **how))
+
+
+def _how(side: Side, mode: str) -> dict[str, object]:
+    """What a family's `lower` is asked."""
+    return {"members": side.members, **dict(side.keywords)} | ({MODE_WORDS[side.family]: mode} if mode else {})

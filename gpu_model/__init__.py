@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from gpu_model.launch import launch_names
-    from gpu_model.lowering import lower
+    from gpu_model.lowering import check_room, lower
     from gpu_model.machine import Machine, load_machine, machine_names
     from gpu_model.policy import policy_names
     from gpu_model.rounding import rounded_results
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Machine",
+    "check_room",
     "launch_names",
     "load_machine",
     "lower",
@@ -26,6 +27,7 @@ __all__ = [
 
 _HOME = {
     "Machine": "machine",
+    "check_room": "lowering",
     "launch_names": "launch",
     "load_machine": "machine",
     "lower": "lowering",

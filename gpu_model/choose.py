@@ -81,7 +81,8 @@ def _nearest_misfit(tried: Sequence[Chosen]) -> DoesNotFit:
     if len(reasons) == 1:
         return nearest
     told = f"{nearest.help_text}; none of {len(reasons):,} candidates fits: {', '.join(_refused(reasons))}"
-    return DoesNotFit(nearest.what, nearest.resource, nearest.needed, nearest.available, told, nearest=nearest.nearest)
+    lack = (nearest.resource, nearest.needed, nearest.available)
+    return DoesNotFit(nearest.what, *lack, told, would_do=nearest.would_do)
 
 
 def _excess(why: DoesNotFit) -> float:

@@ -90,8 +90,8 @@ def misfit(what: str, demand: CtaDemand, work: Work, choice: Choice, machine: Ma
         )
         what_with = f"{what} with {number_of(choice.slots, 'slot')}"
         needed, available = demand.smem_bytes, machine.smem_bytes_per_cta
-        nearest = f"{number_of(most, 'stage')} would do" if most else ""
-        return DoesNotFit(what_with, "bytes of shared memory", needed, available, help_text, nearest=nearest)
+        would_do = f"{number_of(most, 'stage')} would do" if most else ""
+        return DoesNotFit(what_with, "bytes of shared memory", needed, available, help_text, would_do=would_do)
     if demand.threads > machine.threads_per_cta:
         return DoesNotFit(what, "threads", demand.threads, machine.threads_per_cta, "use fewer warpgroups")
     if demand.barriers > machine.barriers_per_cta:

@@ -72,6 +72,11 @@ def lower(
     )
 
 
+def check_room(graph: Graph, machine: Machine, *, members: int = 1, **_: object) -> None:
+    """Raises DoesNotFit where `lower` would for want of memory; much sooner than that."""
+    tuple(_too_large(graph, machine, members))
+
+
 def _laid_out(graph: Graph, block: Block, groups: tuple[Group, ...], ask: Ask) -> Part:
     """Each kernel with what the L2 has of the kernels before it."""
     found = zip(groups, recent(graph, block, groups, ask.machine), strict=True)

@@ -67,7 +67,7 @@ class UnknownName(UserError):
 class DoesNotFit(UserError):
     """A plan asks a machine for more than it has: what is needed, what there is, what would help.
 
-    nearest: the nearest change that would do, where whoever raises knows it ('4 stages would do'). memory: whether it
+    would_do: the nearest change that would do, where whoever raises knows it ('4 stages would do'). memory: whether it
     is the memory that holds the whole graph, which members share.
     """
 
@@ -79,7 +79,7 @@ class DoesNotFit(UserError):
         available: int,
         help_text: str,
         *,
-        nearest: str = "",
+        would_do: str = "",
         memory: bool = False,
     ) -> None:
         self.what = what
@@ -87,9 +87,14 @@ class DoesNotFit(UserError):
         self.needed = needed
         self.available = available
         self.help_text = help_text
-        self.nearest = nearest or help_text
+        self.would_do = would_do
         self.memory = memory
         super().__init__(f"{what} does not fit: needs {needed:,} {resource}, there is {available:,}; {help_text}")
+
+    @property
+    def nearest(self) -> str:
+        """What would help, most of all a change that is known to do."""
+        return self.would_do or self.help_text
 
 
 class Deadlock(UserError):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rdu_model.compilation import Choices, compile_graph, compile_metapipe
-    from rdu_model.lowering import lower, lower_metapipe
+    from rdu_model.lowering import check_room, lower, lower_metapipe
     from rdu_model.machine import Machine, load_machine, machine_names
     from rdu_model.metapipe import Metapipeline
     from rdu_model.orchestrate import mode_names
@@ -19,6 +19,7 @@ __all__ = [
     "Choices",
     "Machine",
     "Metapipeline",
+    "check_room",
     "compile_graph",
     "compile_metapipe",
     "execute_metapipe",
@@ -34,6 +35,7 @@ __all__ = [
 
 _HOME = {
     "Choices": "compilation",
+    "check_room": "lowering",
     "compile_graph": "compilation",
     "compile_metapipe": "compilation",
     "execute_metapipe": "perform",

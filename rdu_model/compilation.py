@@ -85,19 +85,12 @@ def compile_graph(graph: Graph, machine: Machine, choices: Choices, members: int
 
     Raises UnknownName for a name that there is none of, DoesNotFit for what is too large, UserError for 0 sockets.
     """
-    # 1. What the machine has to have.
-    check_family(machine)
-    check_sockets(machine, members)
-    check_memory(graph, machine, members)
-    # 2. Which nodes are one call.
+    # 1. What the machine has to have, and which nodes are one call.
+    away = expected_homes(graph, machine, choices, members)
     intended = _intended(graph, choices)
-    # 3. Each as sections: tiling, parallelisation, buffers; cut where the grid is too small; then on the grid.
-    # Streams from DDR are slower: where HBM has no room for all that the graph keeps, they are expected first.
-    away = Homes()
-    if held_bytes(graph) > machine.hbm_bytes > 0:
-        away = as_homes(find_homes(graph, machine, tuple(expected(graph, intended)), _blocks(intended)), machine)
+    # 2. Each as sections: tiling, parallelisation, buffers; cut where the grid is too small; then on the grid.
     sections, refusals = _all_sections(graph, machine, choices, members, intended, away)
-    # 4. A home for every tensor.
+    # 3. A home for every tensor.
     homes = _homes(graph, machine, sections)
     if as_homes(homes, machine).ddr and not away.ddr:
         # What passes between calls may have no room either.
@@ -105,6 +98,19 @@ def compile_graph(graph: Graph, machine: Machine, choices: Choices, members: int
         sections, refusals = _all_sections(graph, machine, choices, members, intended, away)
         homes = _homes(graph, machine, sections)
     return Compilation(_at_home(sections, as_homes(homes, machine)), refusals, homes)
+
+
+def expected_homes(graph: Graph, machine: Machine, choices: Choices, members: int) -> Homes:
+    """Where tensors are expected to lie before there are sections: streams from DDR are slower, and HBM may have no
+    room for all that the graph keeps. Raises as `compile_graph` does.
+    """
+    check_family(machine)
+    check_sockets(machine, members)
+    check_memory(graph, machine, members)
+    if held_bytes(graph) <= machine.hbm_bytes or not machine.hbm_bytes:
+        return Homes()
+    intended = _intended(graph, choices)
+    return as_homes(find_homes(graph, machine, tuple(expected(graph, intended)), _blocks(intended)), machine)
 
 
 def _intended(graph: Graph, choices: Choices) -> tuple[Intended, ...]:

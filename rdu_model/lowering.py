@@ -8,7 +8,7 @@ from patterns.count import compulsory_by_storage
 from patterns.graph import Graph
 from patterns.plan import Call, Plan, Rates, Resource
 from patterns.units import exact
-from rdu_model.compilation import Choices, Compilation, compile_graph, compile_metapipe
+from rdu_model.compilation import Choices, Compilation, compile_graph, compile_metapipe, expected_homes
 from rdu_model.depths import shallow_buffers
 from rdu_model.machine import Machine, macs_per_pcu, usable_pcus
 from rdu_model.memory import off_chip
@@ -39,6 +39,19 @@ def lower(
     """
     choices = Choices(mode, orchestration, placement, collectives, seed)
     return plan_of(compile_graph(graph, machine, choices, members), graph, machine, members, mode, orchestration)
+
+
+def check_room(
+    graph: Graph,
+    machine: Machine,
+    *,
+    mode: str = "looped",
+    members: int = 1,
+    collectives: str = "overlapped",
+    **_: object,
+) -> None:
+    """Raises DoesNotFit where `lower` would for want of memory or sockets; much sooner than that."""
+    expected_homes(graph, machine, Choices(mode, collectives=collectives), members)
 
 
 def lower_metapipe(

@@ -10,7 +10,7 @@ from experiments.compare import read_graph
 from experiments.point import Point
 from experiments.request import Request
 from experiments.settings import Settings
-from experiments.sides import Family, Side, load_machine, lower, side_on
+from experiments.sides import Family, Side, check_room, load_machine, lower, side_on
 from patterns.brief import Brief, brief
 from patterns.contents import workload_digest
 from patterns.errors import UserError
@@ -19,8 +19,11 @@ from patterns.summarize import summarize
 
 if TYPE_CHECKING:
     from patterns.graph import Graph
+    from patterns.plan import Plan
     from patterns.report import Report
 
+# What a bug in a model raises. Any of them is told in the row of its point, and the other points go on.
+BUGS = (AssertionError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RecursionError)
 # Points of a sweep share graphs and machines; what is kept is a few megabytes.
 KEPT_GRAPHS = 64
 KEPT_MACHINES = 256
@@ -32,14 +35,27 @@ def simulate_point(point: Point, extras: tuple[str, ...], content: str) -> Brief
 
     content: the digest that the workload's files have to have.
     """
-    side = side_of(point)
-    settings = settings_of(point, side.family)
-    graph = graph_of(point, content)
-    machine = _machine(side.family, side.machine, tuple(settings.of_machine(side.family).items()))
-    plan = lower(side, graph, machine, point.mode, told=False)
+    plan = plan_of(point, content)
     if extras:
         return summarize(run_plan(plan))
     return brief(run_plan(plan, spans=False))
+
+
+def plan_of(point: Point, content: str) -> Plan:
+    """How a point's machine runs its graph, whose workload's files have this digest. Raises UserErrors."""
+    side = side_of(point)
+    return lower(side, graph_of(point, content), _machine_of(point, side), point.mode, told=False)
+
+
+def need_room(point: Point, content: str) -> None:
+    """Raises DoesNotFit where a point has no plan for want of memory or of members; other UserErrors."""
+    side = side_of(point)
+    check_room(side, graph_of(point, content), _machine_of(point, side), point.mode)
+
+
+def _machine_of(point: Point, side: Side) -> object:
+    settings = settings_of(point, side.family)
+    return _machine(side.family, side.machine, tuple(settings.of_machine(side.family).items()))
 
 
 def side_of(point: Point) -> Side:

@@ -13,7 +13,7 @@ from functools import lru_cache
 from importlib import import_module
 
 from experiments.point import Point
-from experiments.sides import MODELS, Family, machine_names, mode_names
+from experiments.sides import MODELS, Family, families_of, in_each, machine_names, mode_names
 from patterns.errors import UserError, did_you_mean
 from patterns.library import GRAPH_SUFFIXES, MEMBERS_EXTENT, PHASES, names, workload
 from patterns.parameters import parameter_names
@@ -119,8 +119,8 @@ def mistaken(place: Place, value: object) -> str:
         return "" if whole else f"{place.name}: a whole number is due, found {value!r}"
     if not isinstance(value, str):
         return f"{place.name}: a name is due, found {value!r}"
-    if place.name == "machine" and all(value in machine_names(family) for family in MODELS):
-        return f"{value!r} is a machine of both families, which a sweep cannot tell apart"
+    if place.name == "machine" and (found := families_of(value)):
+        return "" if len(found) == 1 else f"{value!r} is a machine of both families: say {in_each(value)}"
     known = _choices(place.name)
     if not known or value in known or (place.name == "workload" and _is_path(value)):
         return ""

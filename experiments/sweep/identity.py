@@ -11,7 +11,7 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 
 from experiments.point import Point
-from experiments.sides import MODELS, RDU_CHOICES, Family, machine_names
+from experiments.sides import MODELS, RDU_CHOICES, Family, families_of
 from patterns.contents import workload_digest
 from patterns.errors import UserError
 
@@ -73,7 +73,7 @@ def resolved(point: Point) -> Point:
 @lru_cache
 def family_of(machine: str) -> Family | None:
     """The family that has a machine; None where none has, or both."""
-    found = [family for family in MODELS if machine in machine_names(family)]
+    found = families_of(machine)
     return found[0] if len(found) == 1 else None
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from experiments.export import LEVELS
 from experiments.point import off_chip_bytes
-from experiments.sweep.engine import simulate_point
+from experiments.sweep.engine import BUGS, simulate_point
 from experiments.sweep.nearest import nearest_change
 from patterns.compose import ASKED
 from patterns.errors import DoesNotFit, UserError
@@ -31,8 +31,6 @@ METRICS = (
     "energy_low_j",
     "energy_high_j",
 )
-# What a bug in a model raises. Any of them is told in the row of its point, and the other points go on.
-BUGS = (AssertionError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RecursionError)
 
 Number = int | float | None
 

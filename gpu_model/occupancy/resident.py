@@ -21,6 +21,7 @@ from gpu_model.work import Choice, Wave, Work
 from patterns.errors import DoesNotFit
 from patterns.pipeline.hashed import changed
 from patterns.pipeline.program import Program, Unit
+from patterns.plural import number_of
 
 # Unit classes of which every role has a lane of its own.
 OWN_LANES = ("launch", "sync")
@@ -63,7 +64,8 @@ def with_ctas(
     except DoesNotFit as misfit:
         return choice, misfit
     if fixed and fixed > held.ctas_per_sm:
-        why = DoesNotFit(what, "CTAs on an SM", fixed, held.ctas_per_sm, f"limited by {held.limit}")
+        most, limit = held.ctas_per_sm, f"limited by {held.limit}"
+        why = DoesNotFit(what, "CTAs on an SM", fixed, most, limit, would_do=f"{number_of(most, 'CTA')} would do")
     return changed(choice, ctas=min(fixed or held.ctas_per_sm, work.tiles)), why
 
 

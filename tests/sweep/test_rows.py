@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from experiments.api import lower
 from experiments.point import Point, run_point
 from experiments.sweep.engine import graph_of
 from experiments.sweep.export import records_of, shown_reasons
@@ -19,7 +20,7 @@ from experiments.sweep.workers import alone
 from patterns.brief import brief
 from patterns.errors import BrokenInvariant
 from patterns.needed import needed_demand
-from patterns.report import Execution
+from patterns.report import Execution, Report
 from patterns.run import run_plan
 from patterns.summarize import summarize
 from tests.sweep.sweeps import run_in, written
@@ -78,7 +79,16 @@ def test_a_model_that_is_too_large_says_what_would_hold_it() -> None:
     # 80 GB less 16.06 GB of weights hold 59 caches of 8,192 tokens of 131,072 bytes each.
     assert row.nearest.endswith("; 2 members or a batch of at most 59 would do")
     row = row_of(Point("llama-3.1-8b", "sn40l", batch=2048, context=8192), ())
-    assert row.nearest.endswith("2 members or a batch of at most 1,585 would do")
+    # Both caches of 1,536 sequences, 2 x 512 MiB each, are the 1.5 TiB of DDR; HBM has the weights, and no whole cache.
+    assert row.nearest.endswith("2 members or a batch of at most 1,536 would do")
+
+
+def test_a_machine_that_both_families_have_is_named_with_its_family() -> None:
+    rows = [row_of(Point("softmax", machine), ()) for machine in ("gpu.unit", "rdu.unit", "unit", "gpu.sn40l")]
+    assert [(row.status, row.mode) for row in rows[:2]] == [("ok", "library"), ("ok", "looped")]
+    assert rows[0].metrics == metrics_of(lowered("gpu.unit"))
+    assert rows[2].message == "'unit' is a machine of both families: say gpu.unit or rdu.unit"
+    assert rows[3].message.startswith("unknown machine 'gpu.sn40l' (did you mean 'sn40l'?)")
 
 
 def test_what_is_no_machine_or_no_file_is_a_failed_row() -> None:
@@ -109,6 +119,11 @@ def test_an_impossible_run_is_a_failed_row(monkeypatch: pytest.MonkeyPatch) -> N
     row = row_of(SOFTMAX, ())
     assert row.status == "failed"
     assert "BrokenInvariant: h100_sxm: call softmax.e exceeds the peak rate of" in row.message
+
+
+def lowered(machine: str) -> Report:
+    """Softmax as the verbs of a script run it."""
+    return summarize(run_plan(lower("softmax", machine)))
 
 
 def made_worse(execution: Execution, what: str) -> Execution:
