@@ -206,12 +206,14 @@ def _write(axes: Axes, cells: Mapping[Cell, float], coloured: tuple[Colormap, No
 
 
 def short(value: float) -> str:
-    """A number of at most about four letters."""
+    """A number of at most about four letters: three digits, whole ones as they are."""
     from experiments.charting.scales import plain
 
     if abs(value) >= 1000:
         return plain(float(f"{value:.2g}"))
-    return f"{value:.3g}" if abs(value) >= 0.01 or not value else f"{value:.0e}".replace("e-0", "e-")
+    if float(value).is_integer():
+        return f"{value:.0f}"
+    return f"{value:#.3g}".rstrip(".") if abs(value) >= 0.01 else f"{value:.0e}".replace("e-0", "e-")
 
 
 def chart(asked: Asked) -> HeatMap:

@@ -23,7 +23,8 @@ OF = "validation"
 STYLES = ((BLUE, "o"), (RED, "s"), (AMBER, "^"), (PURPLE, "D"), (GREY, "v"), (CYAN, "P"))
 PANELS_A_ROW = {TWO_COLUMNS: 3, ONE_COLUMN: 2}
 TITLE_LETTERS_AN_INCH, TICKS_AN_INCH = 10, 2.5
-BAND = 1.2
+# Beside the diagonal.
+BAND, BAND_COLOR = 1.2, "#e6e6e6"
 # Ranges beyond this have ticks at powers of ten only.
 WIDE = 300
 # Ranges within this have a few ticks more.
@@ -31,7 +32,7 @@ NARROW = 8
 
 
 def draw(validation: Validation) -> Picture:
-    """Panels with logarithmic axes; the grey band is 20 % to either side of the diagonal.
+    """Panels with logarithmic axes; the grey band is a factor of 1.2 to either side of the diagonal.
 
     A point lies at the end of a measured range that is nearest to it, on the diagonal if it is inside.
     """
@@ -57,19 +58,21 @@ def _figure(width: float, families: Sequence[FamilyResult]) -> Figure:
 
 def _legend(styles: Mapping[str, tuple[str, str]]) -> dict[str, Any]:
     from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
 
     how: dict[str, Any] = {"linestyle": "", "markerfacecolor": "none", "markersize": 3.5, "markeredgewidth": 0.6}
-    return {
+    machines = {
         machine: Line2D([], [], marker=marker, markeredgecolor=color, **how)
         for machine, (color, marker) in styles.items()
     }
+    return machines | {f"within a factor of {BAND:g}": Patch(facecolor=BAND_COLOR)}
 
 
 def draw_family(axes: Axes, found: FamilyResult, styles: Mapping[str, tuple[str, str]], inches: float) -> None:
     """One panel: rows as points, the diagonal, and the mean error."""
     compared = targets(found.compared)
     low, high = limits(compared)
-    axes.fill_between([low, high], [low / BAND, high / BAND], [low * BAND, high * BAND], color="#e6e6e6", linewidth=0)
+    axes.fill_between([low, high], [low / BAND, high / BAND], [low * BAND, high * BAND], color=BAND_COLOR, linewidth=0)
     axes.plot([low, high], [low, high], color="black", linewidth=0.6)
     for machine, (color, marker) in styles.items():
         of_machine = [one for one in compared if one.row.machine == machine]

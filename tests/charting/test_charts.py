@@ -13,7 +13,7 @@ from experiments.charting.columns import axis_label, shown
 from experiments.charting.sheet import ONE_COLUMN, TWO_COLUMNS
 from experiments.picture import Picture, drawn_records, in_style
 from experiments.plot.bars import Bars
-from experiments.plot.heat_map import HeatMap
+from experiments.plot.heat_map import HeatMap, short
 from experiments.plot.lines import Lines
 from experiments.plot.spans import Spans
 from patterns.errors import UnknownName, UserError
@@ -180,6 +180,11 @@ def test_one_row_is_drawn_and_files_are_the_same_each_time() -> None:
     assert len(first) == 14
     heat = HeatMap("h", "batch", "mode", "bound_us", diverging_at=1.0).draw(RECORDS[:1])
     assert len(heat.rows) == 1
+
+
+def test_numbers_of_cells_have_three_digits() -> None:
+    told = {0.56: "0.560", 1.004: "1.00", 1: "1", 99.96: "100", 65.37: "65.4", 0.0: "0", 0.0041: "4e-3", 12345.6: "12k"}
+    assert {value: short(value) for value in told} == told
 
 
 def test_names_of_columns_for_people() -> None:
