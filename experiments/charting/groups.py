@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 BOX_HEIGHT = 0.7
 GAP_INCHES = 0.012
 CHARACTERS_AN_INCH = 14
+NAME_LETTERS = 20
+# For names that lie beside each other, or the gap around those that stand.
+LYING_INCHES = 0.3
 # What a call is coloured by: the first of these traits that one of its patterns has.
 STYLES: Mapping[Trait, tuple[str, str, str]] = {
     "contracts": ("matrix products", RED, "////"),
@@ -133,6 +136,12 @@ def draw_groups(axes: Axes, groups: Groups, inches: float, heights: Sequence[flo
         axes.spines[side].set_visible(False)
 
 
+def names_inches(groups: Groups, inches: float) -> float:
+    """What the names of the nodes need below the boxes."""
+    longest = min(max(map(len, groups.nodes)), NAME_LETTERS)
+    return LYING_INCHES if lying(groups, inches) else LYING_INCHES + longest / CHARACTERS_AN_INCH / 1.6
+
+
 def lying(groups: Groups, inches: float) -> bool:
     """Whether the names of the nodes have room beside each other."""
     return max(map(len, groups.nodes)) + 1 <= inches / len(groups.nodes) * CHARACTERS_AN_INCH
@@ -142,7 +151,7 @@ def _standing_names(axes: Axes, groups: Groups, inches: float) -> None:
     """Names from the foot upwards, as many as there is room for."""
     every = max(1, -(-len(groups.nodes) // max(1, int(inches * CHARACTERS_AN_INCH / 1.6))))
     ticks = range(0, len(groups.nodes), every)
-    axes.set_xticks(ticks, [shown(groups.nodes[place], 20) for place in ticks], rotation=90, fontsize=5)
+    axes.set_xticks(ticks, [shown(groups.nodes[place], NAME_LETTERS) for place in ticks], rotation=90, fontsize=6)
 
 
 def _count_text(outcome: Outcome, groups: Sequence[Group], block: Block) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from experiments.charting.groups import STYLES, Groups, draw_groups, group_title, groups_of, lying
+from experiments.charting.groups import STYLES, Groups, draw_groups, group_title, groups_of, names_inches
 from experiments.charting.pair import run_name
 from experiments.charting.palette import AMBER, BLUE
 from experiments.charting.scales import log_ticks, make_linear, name_log_ticks
@@ -31,8 +31,6 @@ LOG_RANGE = 10
 ROW_INCHES = 0.17
 PANELS = ("calls", "off_chip_bytes", "avoidable_bytes")
 TITLES = ("Calls", "Off-chip bytes", "Of these, beyond the minimum")
-# For the names of nodes below the boxes, upright or beside each other.
-NODES_INCHES, LYING_INCHES = 0.8, 0.3
 
 
 @dataclass(frozen=True)
@@ -117,7 +115,7 @@ def _figure(width: float, comparison: Comparison, bars: Sequence[Bar], groups: G
     wide = width != ONE_COLUMN
     high = 0.1 + ROW_INCHES * (positions(bars)[-1] + 1.8)
     room = width * (0.75 if wide else 0.55)
-    strip = high + (LYING_INCHES if lying(groups, room) else NODES_INCHES) if groups else 0.0
+    strip = high + names_inches(groups, room) if groups else 0.0
     figure = sheet(width, strip + (high + 0.6) * (1 if wide else 3), title(comparison))
     below = [list(PANELS)] if wide else [[name] for name in PANELS]
     layout: list[Any] = [["groups"] * len(below[0]), *below] if groups else below

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import sqrt
+from math import log, sqrt
 from typing import TYPE_CHECKING, Any
 
 from experiments.charting.columns import Record, shown
@@ -37,7 +37,32 @@ MARKERS = {
     "l2_bytes": "D",
     "network_bytes": "P",
 }
-NAMED = 3
+NAMED, NAME_LETTERS = 3, 26
+# Of a name: its height in points, and of a letter how wide it is beside that. Of the axes: points for each inch of the
+# figure's width, and their height.
+NAME_POINTS, LETTER = 6, 0.6
+POINTS_AN_INCH, HEIGHT_POINTS = 64, 190
+# Left, right, foot and top, in points.
+Box = tuple[float, float, float, float]
+
+
+@dataclass(frozen=True)
+class Frame:
+    """The axes: what they span, both logarithmic, and about how wide and high they are in points."""
+
+    x: tuple[float, float]
+    y: tuple[float, float]
+    points: float
+
+    def box(self, at: tuple[float, float], name: str, left: bool, above: float) -> Box:
+        """Where a name stands that begins or ends at a point, so many points above it."""
+        x, y = (
+            size * log(value / low) / log(high / low)
+            for value, (low, high), size in ((at[0], self.x, self.points), (at[1], self.y, HEIGHT_POINTS))
+        )
+        long = len(name) * NAME_POINTS * LETTER
+        foot = y + above - (NAME_POINTS if above < 0 else 0)
+        return (x - long, x, foot, foot + NAME_POINTS) if left else (x, x + long, foot, foot + NAME_POINTS)
 
 
 @dataclass(frozen=True)
@@ -136,8 +161,8 @@ def _figure(width: float, heading: str, rows: Sequence[Record], roofs: Sequence[
     for roof in roofs:
         _roof(axes, roof, low, high, colors[roof.run])
     ys = [*(one["ops_per_s"] for one in rows), *(roof.operations_per_s for roof in roofs)]
-    _points(axes, rows, colors, sqrt(low * high))
     floor, top = min(ys) / 4, max(ys) * 4
+    _points(axes, rows, colors, Frame((low, high), (floor, top), POINTS_AN_INCH * width))
     axes.set(xscale="log", yscale="log", xlim=(low, high), ylim=(floor, top))
     name_log_ticks(axes.xaxis, log_ticks(low, high))
     name_log_ticks(axes.yaxis, log_ticks(floor, top))
@@ -157,8 +182,11 @@ def _roof(axes: Axes, roof: Roof, low: float, high: float, color: str) -> None:
         axes.plot([low, corner, high], [low * memory, operations, operations], dash, color=color, linewidth=1.1)
 
 
-def _points(axes: Axes, rows: Sequence[Record], colors: Mapping[str, str], middle: float) -> None:
-    """Calls; of each run those with most time have their names: of the first run above them, and towards the middle."""
+def _points(axes: Axes, rows: Sequence[Record], colors: Mapping[str, str], frame: Frame) -> None:
+    """Calls; of each run those with most time have their names, where these lie on no other: of the first run above
+    them, and towards the middle.
+    """
+    names: list[Box] = []
     for above, (run, color) in zip((True, False), colors.items(), strict=False):
         own = sorted((one for one in rows if one["run"] == run), key=lambda one: -one["time_ps"])
         most = max((one["time_ps"] for one in own), default=1)
@@ -175,26 +203,30 @@ def _points(axes: Axes, rows: Sequence[Record], colors: Mapping[str, str], middl
                 alpha=0.85,
                 zorder=3,
             )
-            if place < NAMED and _apart(one, own[:place]):
-                left = one["ops_per_byte"] > middle
-                clear = sqrt(size) / 2 + 2.5
+            left, clear = one["ops_per_byte"] > sqrt(frame.x[0] * frame.x[1]), sqrt(size) / 2 + 2.5
+            name = shown(one["call"], NAME_LETTERS)
+            box = frame.box((one["ops_per_byte"], one["ops_per_s"]), name, left, clear if above else -clear)
+            if place < NAMED and not any(overlap(box, other) for other in names):
+                names.append(box)
                 axes.annotate(
-                    shown(one["call"]),
+                    name,
                     (one["ops_per_byte"], one["ops_per_s"]),
                     xytext=(-2 if left else 2, clear if above else -clear),
                     textcoords="offset points",
                     ha="right" if left else "left",
                     va="bottom" if above else "top",
-                    fontsize=6,
+                    fontsize=NAME_POINTS,
                     color=dark(color),
                     bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.7, "pad": 0.3},
                     zorder=4,
                 )
 
 
-def _apart(one: Record, others: Sequence[Record]) -> bool:
-    """Whether a point is far enough from others for a name of its own."""
-    return all(max(one[key] / other[key], other[key] / one[key]) > 1.6 for other in others for key in ("ops_per_s",))
+def overlap(one: Box, other: Box) -> bool:
+    """Whether two boxes share room."""
+    return all(
+        low < high for low, high in ((one[0], other[1]), (other[0], one[1]), (one[2], other[3]), (other[2], one[3]))
+    )
 
 
 def _legend(rows: Sequence[Record], roofs: Sequence[Roof], colors: Mapping[str, str]) -> dict[str, Any]:

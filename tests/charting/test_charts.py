@@ -15,6 +15,7 @@ from experiments.picture import Picture, drawn_records, in_style
 from experiments.plot.bars import Bars
 from experiments.plot.heat_map import HeatMap, short
 from experiments.plot.lines import Lines
+from experiments.plot.roofline import Frame, overlap
 from experiments.plot.spans import Spans
 from patterns.errors import UnknownName, UserError
 from patterns.pipeline.program import Program
@@ -180,6 +181,15 @@ def test_one_row_is_drawn_and_files_are_the_same_each_time() -> None:
     assert len(first) == 14
     heat = HeatMap("h", "batch", "mode", "bound_us", diverging_at=1.0).draw(RECORDS[:1])
     assert len(heat.rows) == 1
+
+
+def test_names_of_points_are_told_to_lie_on_each_other() -> None:
+    frame = Frame((1.0, 100.0), (1.0, 1000.0), 200.0)
+    boxes = [frame.box((10.0, y), "four", left=False, above=4.0) for y in (10.0, 11.0, 40.0)]
+    assert boxes[0] == pytest.approx((100.0, 100.0 + 4 * 3.6, 190 / 3 + 4, 190 / 3 + 10))
+    assert overlap(boxes[0], boxes[1])
+    assert not overlap(boxes[0], boxes[2])
+    assert not overlap(boxes[0], frame.box((10.0, 10.0), "four", left=True, above=-4.0))
 
 
 def test_numbers_of_cells_have_three_digits() -> None:
