@@ -9,7 +9,7 @@ from experiments.page.bars import WIDTH_PERCENT, Account
 from experiments.page.provenance import Fact, made_with
 from experiments.page.recorded import SCRIPTS, headed, recording_fact
 from experiments.page.recorded_bars import part_names, parts_row
-from experiments.page.render import rendered
+from experiments.page.render import page_bytes, rendered
 from experiments.page.sections import Drawn, Folded, Heading, Section, body_of, section
 from experiments.profile.ranks import notes_of
 from experiments.profile.show_ranks import (
@@ -48,7 +48,7 @@ def ranks_page(ranks: Ranks, top: int, step: str, pictures: Sequence[tuple[str, 
             ("asked: top", str(top)),
         ],
     )
-    return page.encode()
+    return page_bytes(page)
 
 
 def tiles(ranks: Ranks) -> list[Fact]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from experiments.page.provenance import DIGITS, Fact, made_with, provenance
 from experiments.page.recorded_bars import class_bars, device_bars, step_bars
-from experiments.page.render import rendered
+from experiments.page.render import page_bytes, rendered
 from experiments.page.sections import Drawn, Heading, Piece, Section, Warned, section
 from experiments.profile.show import (
     HOST,
@@ -70,7 +70,7 @@ def recorded_page(
             *(provenance(beside.request)[1:] if beside else ()),
         ],
     )
-    return page.encode()
+    return page_bytes(page)
 
 
 def finding(device: DeviceProfile) -> str:

@@ -41,6 +41,13 @@ def rendered(template: str, scripts: tuple[str, ...] = (), **values: Any) -> str
     return found.render(style=markup(text_of("page.css")), script=markup(script), script_digest=digest, **values)
 
 
+def page_bytes(page: str) -> bytes:
+    """A page as a file. Other people's names may hold what steers a terminal, and what is no letter in any encoding."""
+    from experiments.text.page import STEERING
+
+    return page.translate(STEERING).encode(errors="replace")
+
+
 @cache
 def environment() -> Environment:
     """Where templates are found: every value is escaped, and a name that is missing is a bug."""

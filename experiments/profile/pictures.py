@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from experiments.charting.columns import shown
 from experiments.picture import drawn_records, in_style, rendered
 from experiments.plot.bars import MOST_BARS, Bars
 from experiments.plot.recorded_step import RecordedStep
@@ -83,7 +84,8 @@ def inside_pages(drawn: Charts, files: Mapping[str, bytes]) -> list[tuple[str, b
 def title_of(profile: Profile, device: DeviceProfile) -> str:
     """What the lanes are of."""
     kernels = f"{device.kernels_per_step:,}"
-    return f"One step of {profile.steps.name} on {device.device.name}: {kernels} kernels, {ns_text(device.step_ns)}"
+    title = f"One step of {profile.steps.name} on {device.device.name}: {kernels} kernels, {ns_text(device.step_ns)}"
+    return shown(title, len(title))
 
 
 def class_rows(device: DeviceProfile, beside: Against | None) -> Rows:

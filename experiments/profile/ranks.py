@@ -16,6 +16,7 @@ from experiments.profile.parted import Parted, parted
 from experiments.profile.profiled import DeviceProfile, Profile, profile
 from experiments.profile.read import read_recording, reader_of
 from experiments.profile.record import profile_record, profile_rows
+from experiments.profile.recording import of_letters
 from experiments.profile.show import profile_parts
 from experiments.profile.told import apart_text, heading, steps_text
 from patterns.errors import UserError
@@ -144,9 +145,9 @@ def ranks_of(found: Sequence[Rank]) -> Ranks:
         names = [f"rank {one.number}" for one in ranks]
     else:
         ranks = list(found)
-        names = [Path(one.file).name for one in ranks]
+        names = [of_letters(Path(one.file).name) for one in ranks]
         if len(set(names)) < len(names):
-            names = [one.file for one in ranks]
+            names = [of_letters(one.file) for one in ranks]
     seats = (
         Seat(f"{name}, GPU {device.device.number}" if rank.devices[1:] else name, rank, device, parted(device))
         for name, rank in zip(names, ranks, strict=True)

@@ -5,6 +5,7 @@ Bulk rows are named tuples: a recording has hundreds of thousands of them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
@@ -85,6 +86,7 @@ class Recording:
     about: tuple[tuple[str, str], ...] = ()
 
 
+HALF = re.compile("[\ud800-\udfff]")
 # What to give instead of a file that is something else.
 GIVE = "give a .json or .json.gz of torch.profiler, or what `nsys export --type sqlite` writes"
 
@@ -94,6 +96,11 @@ class Unreadable(UserError):
 
     def __init__(self, file: object, problem: str, remedy: str = "") -> None:
         super().__init__(f"{file}: {problem}" + (f"; {remedy}" if remedy else ""))
+
+
+def of_letters(text: str) -> str:
+    """A text that any file can hold: halves of letters, as JSON and names of files may have, are signs for them."""
+    return text if text.isascii() else HALF.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def devices_of(kernels: tuple[Kernel, ...], known: Mapping[int, Device]) -> tuple[Device, ...]:

@@ -134,7 +134,9 @@ def launches_text(profile: Profile) -> Iterator[str]:
         return
     for one in host.calls:
         each = f"{ns_text(one.calls.median_ns)} each (median), {ns_text(one.calls.total_ns / steps)} a step"
-        yield f"{one.name}: {one.calls.count:,} calls, {each}" + _kernels_of(one.kernels.min_ns, one.kernels.max_ns)
+        yield f"{one.name}: {number_of(one.calls.count, 'call')}, {each}" + _kernels_of(
+            one.kernels.min_ns, one.kernels.max_ns
+        )
     if host.ahead:
         ahead = host.ahead
         yield (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from os import fsdecode
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,14 +12,15 @@ import pytest
 from click.testing import CliRunner, Result
 
 from experiments.cli import cli
-from experiments.page.ranks import seats_bars
+from experiments.page.ranks import ranks_page, seats_bars
 from experiments.page.recorded import recorded_page
 from experiments.page.recorded_bars import class_bars, device_bars, step_bars
 from experiments.profile.against import Against, against
-from experiments.profile.pictures import charts, inside_pages
+from experiments.profile.pictures import charts, inside_pages, title_of
 from experiments.profile.profiled import Profile, profile
-from experiments.profile.ranks import Ranks, read_ranks
+from experiments.profile.ranks import Ranks, rank_of, ranks_of, read_ranks
 from experiments.profile.read import read_recording
+from experiments.profile.recording import Device
 from experiments.profile.show_against import whole_parts
 from experiments.profile.show_ranks import ranks_parts
 from experiments.request import Request
@@ -190,6 +192,25 @@ def test_a_page_without_the_model_says_what_is_to_be_known_first(made: Made, tmp
     (device,) = made.found.devices
     assert f'<p class="finding">GPU 0 (NVIDIA H100 80GB HBM3): {device.kernels_per_step} kernels' in page.read_text()
     assert "Beside the model" not in words(page.read_bytes())
+
+
+def test_what_no_file_can_hold_stands_as_a_sign(tmp_path: Path) -> None:
+    """Halves of letters in a trace and in the name of its file, and what steers a terminal."""
+    run = Run()
+    run.step("step \ud800 \x1b[31m", [("k\udfff \x00 $x_1$", 1_000)] * 2)
+    file = tmp_path / fsdecode(b"run\xff.json")
+    file.write_text(kineto_text(kineto_events(*run.rows), [Device(0, "G\ud800PU", 8)]), encoding="utf-8")
+    found = profile(read_recording(file))
+    rank = rank_of(found, 3)
+    for page in (recorded_page(found, None, 3, "", ()), ranks_page(ranks_of([rank, rank]), 3, "", ())):
+        told = page.decode()
+        assert "run?.json" in told
+        assert "k\ufffd \ufffd $x_1$" in told
+        assert not {"\x00", "\x1b"} & set(told)
+    drawn = "".join(str(value) for rows, _ in charts(found, None) for row in rows for value in row.values())
+    drawn += title_of(found, found.devices[0]) + ranks_of([rank]).seats[0].label
+    assert "step \ufffd  [Nm on G\ufffdPU" in drawn
+    assert drawn.encode() == drawn.encode(errors="replace")
 
 
 @pytest.mark.parametrize(

@@ -16,9 +16,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from experiments.cli import cli
+from experiments.page.ranks import ranks_page
+from experiments.page.recorded import recorded_page
 from experiments.profile import json_stream
 from experiments.profile.formats import kineto, nsys
 from experiments.profile.profiled import profile
+from experiments.profile.ranks import rank_of, ranks_of
 from experiments.profile.read import read_recording
 from patterns.errors import UserError
 from tests.profile.runs import GEMM, NORM, Run
@@ -209,7 +212,7 @@ def test_events_of_any_shape_are_read_or_refused(
 
 
 def refused_or_read(file: Path, content: bytes) -> None:
-    """A recording is accounted for; anything else is a UserError."""
+    """A recording is accounted for and makes a page, alone and beside itself; anything else is a UserError."""
     file.write_bytes(content)
     try:
         found = profile(read_recording(file))
@@ -218,6 +221,9 @@ def refused_or_read(file: Path, content: bytes) -> None:
     for device in found.devices:
         assert device.account.busy_ns + device.account.idle_ns == device.account.span_ns
         assert sum(band.total_ns for band in device.account.gaps) == device.account.idle_ns
+    recorded_page(found, None, 3, "", ())
+    rank = rank_of(found, 3)
+    ranks_page(ranks_of([rank, rank]), 3, "", ())
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ from experiments.profile.recording import (
     Recording,
     Unreadable,
     devices_of,
+    of_letters,
 )
 from patterns.plural import number_of
 
@@ -123,7 +124,7 @@ def _add(found: _Found, event: object) -> None:
     is_work = category in DEVICE_WORK
     if not is_work and category not in HOST_CALLS and category not in RANGES:
         return
-    name = str(event.get("name", ""))
+    name = of_letters(str(event.get("name", "")))
     if category in HOST_CALLS and NO_WORK.match(name):
         return
     times = _times(event, found)
@@ -198,7 +199,7 @@ def _recording(path: Path, found: _Found) -> Recording:
     return Recording(
         file=str(path),
         format="torch.profiler (Kineto)",
-        version="" if version is None else f"{version!s:.20}",
+        version="" if version is None else of_letters(f"{version!s:.20}"),
         devices=devices_of(in_order, _devices(found.beside.get("deviceProperties"))),
         kernels=in_order,
         launches=tuple(sorted(found.launches, key=lambda launch: launch.start)),
@@ -208,7 +209,11 @@ def _recording(path: Path, found: _Found) -> Recording:
         notes=tuple(notes),
         rank=_counted(found, "rank"),
         world=_counted(found, "world_size"),
-        about=tuple((name.replace("_", " "), f"{found.beside[name]!s:.40}") for name in ABOUT if name in found.beside),
+        about=tuple(
+            (name.replace("_", " "), of_letters(f"{found.beside[name]!s:.40}"))
+            for name in ABOUT
+            if name in found.beside
+        ),
     )
 
 
@@ -239,7 +244,7 @@ def _devices(properties: object) -> dict[int, Device]:
     for one in properties if isinstance(properties, list) else ():
         if isinstance(one, dict):
             number = whole(one.get("id"))
-            found[number] = Device(number, str(one.get("name", f"GPU {number}")), whole(one.get("numSms")))
+            found[number] = Device(number, of_letters(str(one.get("name", f"GPU {number}"))), whole(one.get("numSms")))
     return found
 
 
