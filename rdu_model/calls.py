@@ -205,5 +205,5 @@ def _cut(
             limits = {0: len(piece.nodes)} if several else {}
             found.append(Search(line, least, call_cycles, built, cycles, limits=limits).best())
         except FitsNowhere as error:
-            raise refuse(piece.graph, error.lack, f"alone in a section of {machine.name}") from None
+            raise refuse(piece.graph, error.lack, f"alone in a section of {machine.name}", error.tried) from None
     return min(found, key=lambda parts: parts_cycles(parts, call_cycles))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
-from patterns.errors import UnknownName
+from patterns.errors import DoesNotFit, UnknownName
 from patterns.graph import Block, Graph
 from patterns.plan import Refusal
 from patterns.room import held_bytes
@@ -18,6 +18,7 @@ from rdu_model.fit import check_family, check_memory, check_sockets, check_stage
 from rdu_model.homes import Homes
 from rdu_model.machine import Machine
 from rdu_model.memory import expected, transfers
+from rdu_model.nearest import with_nearest
 from rdu_model.orchestrate import Intended, call_ps, launch_cost, mode_named
 from rdu_model.pipe import SOCKETS, Metapipe
 from rdu_model.section import Section
@@ -89,7 +90,10 @@ def compile_graph(graph: Graph, machine: Machine, choices: Choices, members: int
     away = expected_homes(graph, machine, choices, members)
     intended = _intended(graph, choices)
     # 2. Each as sections: tiling, parallelisation, buffers; cut where the grid is too small; then on the grid.
-    sections, refusals = _all_sections(graph, machine, choices, members, intended, away)
+    try:
+        sections, refusals = _all_sections(graph, machine, choices, members, intended, away)
+    except DoesNotFit as misfit:
+        raise with_nearest(misfit, graph, machine, members, away) from None
     # 3. A home for every tensor.
     homes = _homes(graph, machine, sections)
     if as_homes(homes, machine).ddr and not away.ddr:

@@ -42,7 +42,7 @@ def cut_written(metapipe: Metapipe, machine: Machine, members: int, call_cycles:
         return Search(line, Least(graph, machine, nodes, asked), call_cycles, built, section_cycles).best()
     except FitsNowhere as error:
         where = f"alone in a section of {machine.name}, in metapipe {metapipe.name!r}"
-        raise refuse(graph, error.lack, where) from None
+        raise refuse(graph, error.lack, where, error.tried) from None
 
 
 @dataclass(frozen=True)

@@ -46,11 +46,11 @@ class Part:
 
 
 class FitsNowhere(Exception):
-    """A node that lacks something even alone in a section."""
+    """A node that lacks something even alone in a section. tried: what all sections with it lacked that were tried."""
 
-    def __init__(self, lack: Shortage) -> None:
+    def __init__(self, lack: Shortage, tried: tuple[Shortage, ...]) -> None:
         super().__init__(lack.text)
-        self.lack = lack
+        self.lack, self.tried = lack, tried
 
 
 def parts_cycles(parts: tuple[Part, ...], call_cycles: int) -> int:
@@ -85,15 +85,26 @@ class Search:
                     self._try(start, end)
         else:
             self.places[:] = [0, *self._narrow(), count]
+        self._build_paths()
+        if not self._path(only_tried=True):
+            self._try_alone()
+            self._build_paths()
+        return self._parts(self._path(only_tried=True))
+
+    def _build_paths(self) -> None:
+        """Build what is not built yet of the cheapest path, until nothing of it is left."""
         while path := self._next_path():
             for start, end in pairwise(path):
                 if (start, end) not in self.tried:
                     self._explore(start, end)
-        path = self._path(only_tried=True)
-        if not path:
-            alone = (self.tried[at, at + 1][0] for at in range(count))
-            raise FitsNowhere(next(lack for lack in alone if isinstance(lack, Shortage)))
-        return self._parts(path)
+
+    def _try_alone(self) -> None:
+        """Build every node alone: no section has room for all nodes between two places. Raises FitsNowhere."""
+        count = len(self.line.nodes)
+        self.places[:] = range(count + 1)
+        for at in range(count):
+            if not self._try(at, at + 1):
+                raise self._nowhere(at)
 
     def _narrow(self) -> list[int]:
         """Of as many windows of the order, where in each the fewest bytes cross."""
@@ -195,13 +206,18 @@ class Search:
 
     def _add_place(self, start: int, end: int) -> None:
         if end - start == 1:
-            lack = self.tried[start, end][0]
-            assert isinstance(lack, Shortage)
-            raise FitsNowhere(lack)
+            raise self._nowhere(start)
         quarter = (end - start) // 4
         middle = range(start + max(1, quarter), end - quarter)
         best = min(middle, key=lambda at: (self.line.crossing_bytes[at], -at))
         self.places.insert(self.places.index(end), best)
+
+    def _nowhere(self, at: int) -> FitsNowhere:
+        """That the node at a place fits no section."""
+        lack = self.tried[at, at + 1][0]
+        assert isinstance(lack, Shortage)
+        tried = (built for (start, end), (built, _) in self.tried.items() if start <= at < end)
+        return FitsNowhere(lack, tuple(built for built in tried if isinstance(built, Shortage)))
 
     def _parts(self, path: list[int]) -> tuple[Part, ...]:
         found = []

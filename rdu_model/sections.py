@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf
 
 from patterns.graph import Block, Graph, Node
@@ -63,6 +63,7 @@ def build(piece: Piece, machine: Machine) -> Section | Shortage:
     best: Section | None = None
     least = inf
     before: tuple[Sketch, dict[int, int]] | None = None
+    tilings = 0
     shapes = shapes_of(piece.graph, piece.block, piece.nodes, machine, piece.homes)
     for _ in range(ATTEMPTS if len(asked) <= MANY_NODES else ATTEMPTS_LARGE):
         shaped, tiles = tile(shapes, Within(room, repeated))
@@ -75,6 +76,7 @@ def build(piece: Piece, machine: Machine) -> Section | Shortage:
             metapipe = connect(name, piece.graph, piece.block, asked, shape, tiles, piece.iterations, piece.spilled)
             built = spread_out(metapipe, machine, piece.members, asked, piece.homes)
             before = shaped, tiles
+            tilings += 1
         if isinstance(built, Section):
             # Where buffers lack PMUs, stages are slower by about as much.
             slower = cycles * (1 + built.lacking_pmus / machine.pmus)
@@ -86,8 +88,8 @@ def build(piece: Piece, machine: Machine) -> Section | Shortage:
         elif built.resource == "PMUs":
             room = room * built.available * 9 // (built.needed * 10)
         else:
-            return built
-    return best or built
+            break
+    return best or (replace(built, tilings=tilings) if isinstance(built, Shortage) else built)
 
 
 def _carried_bytes(piece: Piece, asked: Mapping[str, Asked]) -> int:

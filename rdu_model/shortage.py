@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from patterns.count import node_dims
 from patterns.errors import DoesNotFit
 from patterns.graph import Graph
+from patterns.plural import number_of
 
 STREAMS = "AGCU streams"
 ROUTES = "places for flows on mesh links"
 # The parameters of a machine that say how many there are, where the resource has another name.
 _PARAMETERS = {STREAMS: "agcus or agcu_streams", ROUTES: "mesh_links or mesh_flows"}
+# A greater value of any of these is more of the resource.
+PARAMETERS_OF = {
+    "PCUs": ("pcus",),
+    "PMUs": ("pmus", "pmu_bytes"),
+    STREAMS: ("agcus", "agcu_streams"),
+    ROUTES: ("mesh_links", "mesh_flows"),
+}
 
 # What takes at least one of a resource, and what of it is a node's part.
 _TAKERS = {"PMUs": "a buffer takes at least one", "PCUs": "a stage takes at least one"}
@@ -19,13 +29,17 @@ _TAKERS = {"PMUs": "a buffer takes at least one", "PCUs": "a stage takes at leas
 
 @dataclass(frozen=True)
 class Shortage:
-    """A section asks for more than there is; `node` is its greatest part, which asks for `most` of it."""
+    """A section asks for more than there is; `node` is its greatest part, which asks for `most` of it.
+
+    tilings: how many choices of its tiles were tried, all in vain.
+    """
 
     resource: str
     needed: int
     available: int
     node: str
     most: int
+    tilings: int = 1
 
     @property
     def text(self) -> str:
@@ -58,8 +72,8 @@ class Stop:
         )
 
 
-def refuse(graph: Graph, lack: Shortage, where: str) -> DoesNotFit:
-    """The error for a node that cannot be where it has to be."""
+def refuse(graph: Graph, lack: Shortage, where: str, tried: Sequence[Shortage] = ()) -> DoesNotFit:
+    """The error for a node that cannot be where it has to be. tried: of all sections with it that were tried."""
     node = next(node for _, node in graph.nodes() if node.name == lack.node)
     why = f"{_TAKERS[lack.resource]}; " if lack.resource in _TAKERS else ""
     if lack.most > 1:
@@ -69,4 +83,20 @@ def refuse(graph: Graph, lack: Shortage, where: str) -> DoesNotFit:
         for greatest in sorted(dims, key=lambda dim: graph.sizes[dim])[-1:]:
             why += f"a smaller extent of {greatest!r} (now {graph.sizes[greatest]:,}) or "
     help_text = f"{why}a machine with more {_PARAMETERS.get(lack.resource, lack.resource)} would help"
-    return DoesNotFit(f"node {lack.node!r} ({where})", lack.resource, lack.needed, lack.available, help_text)
+    told = f"{help_text}{_in_vain(tried or (lack,))}"
+    return DoesNotFit(f"node {lack.node!r} ({where})", lack.resource, lack.needed, lack.available, told)
+
+
+def _in_vain(tried: Sequence[Shortage]) -> str:
+    """How many sections and tilings were tried and what each lacked, where they are several; else ''."""
+    tilings = sum(lack.tilings for lack in tried)
+    if tilings < 2:
+        return ""
+    counts = Counter(lack.resource for lack in tried)
+    lacks = []
+    for resource, count in counts.most_common():
+        own = [lack for lack in tried if lack.resource == resource]
+        how_many = f"{count:,} for " if len(tried) > 1 else ""
+        lacks.append(f"{how_many}{resource} (at least {min(lack.needed for lack in own):,} of {own[0].available:,})")
+    sections = f" of {len(tried):,} sections with it" if len(tried) > 1 else ""
+    return f"; none of {number_of(tilings, 'tiling')}{sections} fits: {', '.join(lacks)}"

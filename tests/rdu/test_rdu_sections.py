@@ -202,5 +202,6 @@ def test_what_lacks_streams_is_told_which_parameters_would_help() -> None:
         lower(workload("softmax"), few)
     assert str(caught.value) == (
         "node 'e' (alone in a section of sn40l) does not fit: needs 2 AGCU streams, there is 1; its part is 2 of them; "
-        "a machine with more agcus or agcu_streams would help"
+        "a machine with more agcus or agcu_streams would help; none of 3 tilings of 3 sections with it fits: 3 for "
+        "AGCU streams (at least 2 of 1); agcus=3 or agcu_streams=3 would do"
     )
