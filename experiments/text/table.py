@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from textwrap import wrap
 
 GAP = 2
+# Characters in which words are not wrapped any more.
+LEAST_ROOM = 20
 
 
 @dataclass(frozen=True)
@@ -29,7 +32,7 @@ def table_text(table: Table, width: int) -> str:
     """The table in at most `width` columns, without a newline at its end."""
     pieces = split(table, width)
     if any(sum_of_widths(piece) > width for piece in pieces):
-        return stacked(table)
+        return stacked(table, width)
     return "\n\n".join(map(grid, pieces))
 
 
@@ -81,12 +84,23 @@ def aligned(cells: list[str], columns: tuple[Column, ...], widths: list[int]) ->
     return (" " * GAP).join(cell.rjust(w) if column.right else cell.ljust(w) for cell, column, w in pairs).rstrip()
 
 
-def stacked(table: Table) -> str:
-    """Each row as its keys, and below them a line for each other cell."""
+def below(name: str, cell: str, width: int) -> list[str]:
+    """A cell beside its name, in lines; as it is where there is hardly any room."""
+    room = width - len(name)
+    if len(cell) <= room or room < LEAST_ROOM:
+        return [name + cell]
+    first, *others = wrap(cell, room, break_long_words=False, break_on_hyphens=False)
+    return [name + first, *(" " * len(name) + line for line in others)]
+
+
+def stacked(table: Table, width: int) -> str:
+    """Each row as its keys, and below them a line for each other cell; words that do not fit stand below its first."""
     names = [" ".join(column.heading.split()) for column in table.columns]
     space = max(map(len, names[table.keys :]), default=0)
     lines = []
     for row in table.rows:
         lines.append(" ".join(row[: table.keys]).strip())
-        lines += [f"  {names[i].ljust(space)}  {row[i]}" for i in range(table.keys, len(row)) if row[i]]
+        for name, cell in zip(names[table.keys :], row[table.keys :], strict=True):
+            if cell:
+                lines += below(f"  {name.ljust(space)}  ", cell, width)
     return "\n".join(lines)

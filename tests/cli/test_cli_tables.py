@@ -44,6 +44,16 @@ def test_a_table_that_cannot_be_split_far_enough_is_stacked() -> None:
     ]
 
 
+def test_words_of_a_stacked_row_are_wrapped_beside_their_name() -> None:
+    table = Table((Column("claim", right=False), Column("when", right=False)), (("calls", "one two three " * 4),))
+    assert table_text(table, 32).splitlines() == [
+        "calls",
+        "  when  one two three one two",
+        "        three one two three one",
+        "        two three",
+    ]
+
+
 @pytest.mark.parametrize("width", range(27, 45))
 def test_a_grid_is_never_wider_than_asked(width: int) -> None:
     assert max(map(len, table_text(TABLE, width).splitlines())) <= width
