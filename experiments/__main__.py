@@ -2,18 +2,36 @@
 
 from __future__ import annotations
 
+import signal
 import sys
-from errno import EDQUOT, EFBIG, EIO, ENOSPC
+from errno import EACCES, EDQUOT, EFBIG, EIO, ELOOP, ENAMETOOLONG, ENOSPC, EPERM
+from typing import NoReturn
 
 USER_ERROR = 2
 INTERRUPTED = 130
+SIGNALLED = 128
 # Why a file or a device that stdout leads to takes no more.
 NO_ROOM = (ENOSPC, EDQUOT, EFBIG, EIO)
+# What may be wrong with the name of a file or folder that a user gives.
+OF_NAMES = (ENAMETOOLONG, EACCES, EPERM, ELOOP)
 
 
 def main() -> None:
-    """Run the command line of this process and exit: 0, 2 for a mistake of the user's, 130 for Ctrl-C."""
+    """Run the command line of this process and exit: 0, 2 for a mistake of the user's, 130 for Ctrl-C, 143 for SIGTERM.
+
+    What ends it from outside ends it as Ctrl-C does: files are whole or not there, and no worker stays.
+    """
+    for name in ("SIGTERM", "SIGHUP"):  # not every system has them, and nohup has the second ignored
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, _ended)
     sys.exit(run(sys.argv[1:]))
+
+
+def _ended(number: int, _frame: object) -> NoReturn:
+    """Leave by an exception, so that all that is open is closed; the next signal ends at once. Raises SystemExit."""
+    signal.signal(number, signal.SIG_DFL)
+    raise SystemExit(SIGNALLED + number)
 
 
 def run(arguments: list[str]) -> int:
@@ -41,11 +59,19 @@ def run(arguments: list[str]) -> int:
         error.show()
         return USER_ERROR
     except OSError as error:
-        if error.errno not in NO_ROOM:
+        what = _told(error)
+        if not what:
             raise
-        click.echo(f"Error: cannot write the output: {(error.strerror or str(error)).lower()}", err=True)
+        click.echo(f"Error: {what}: {(error.strerror or str(error)).lower()}", err=True)
         return USER_ERROR
     return status if isinstance(status, int) else 0
+
+
+def _told(error: OSError) -> str:
+    """What the system refuses, where that is nothing of ours; '' for a bug."""
+    if error.errno in NO_ROOM:
+        return "cannot write the output"
+    return f"cannot use {error.filename}" if error.errno in OF_NAMES and error.filename else ""
 
 
 if __name__ == "__main__":

@@ -153,13 +153,22 @@ def compare(workload: str | Path | Graph, **request: Any) -> Comparison:
 def plot(comparison: Comparison | str | Path | Graph, kind: str, **request: Any) -> Plotted:
     """A picture of a comparison, of a kind that `patternloom list plots` tells of. Raises UnknownName.
 
-    A workload in its place is compared first, `request` as of `compare`.
+    A workload in its place is compared first, `request` as of `compare`. A floorplan is of a workload on an RDU, in the
+    first of `modes`: of its call `section`, or of the one in which most time goes.
     """
     from experiments.notebook.plotted import plotted
-    from experiments.picture import check_kinds
+    from experiments.picture import check_kinds, plot_kinds
 
     check_kinds((asked.text("kind", kind),))
-    return plotted(_compared("plot", comparison, request), kind)
+    if kind not in plot_kinds("floorplan"):
+        return plotted(_compared("plot", comparison, request), kind)
+    if not isinstance(comparison, str | Path | Graph):
+        raise UserError(f"a {kind} is of one call on an RDU: plot(WORKLOAD, {kind!r}, modes=..., section=...)")
+    from experiments.floorplan import asked_floorplan
+
+    section = asked.text("section", request.pop("section", ""))
+    graph = comparison if isinstance(comparison, Graph) else None
+    return plotted(asked_floorplan(asked.request_of(comparison, request), section, graph), kind)
 
 
 def report(comparison: Comparison | str | Path | Graph, **request: Any) -> Reported:

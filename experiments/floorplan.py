@@ -13,6 +13,7 @@ from experiments.settings import settle
 from experiments.sides import side_on
 from experiments.stage import choices_of, compilation_of, placed
 from patterns.errors import UnknownName
+from patterns.graph import Graph
 from patterns.pipeline.bounds import lower_bound
 from rdu_model.areas import owners
 from rdu_model.compilation import Compilation, Compiled
@@ -78,11 +79,14 @@ class Floorplan:
         return tuple((name, pcus[name], pmus[name]) for name in names)
 
 
-def asked_floorplan(request: Request, section: str) -> Floorplan:
-    """The floorplan that a request means, '' for the section in which most time goes. Raises UserErrors."""
+def asked_floorplan(request: Request, section: str, graph: Graph | None = None) -> Floorplan:
+    """The floorplan that a request means, '' for the section in which most time goes. Raises UserErrors.
+
+    graph: the one to run in place of the request's workload.
+    """
     side = side_on(request, ("rdu",), request.rdu, request.modes[0] if request.modes else "", request.sockets)
     settings = settle(request, (side,))
-    compilation = compilation_of(read_graph(request, side.members, settings), side, settings)
+    compilation = compilation_of(graph or read_graph(request, side.members, settings), side, settings)
     chosen = placed(section_named(compilation, section), request.seed)
     return floorplan_of(chosen, request.workload, choices_of(side).mode)
 

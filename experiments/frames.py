@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
 from experiments.column_units import unit_of
-from patterns.errors import UserError
+from patterns.errors import UnknownName, UserError
 
 if TYPE_CHECKING:
     import pandas
@@ -25,7 +25,8 @@ def to_dataframe(records: Records, keys: Sequence[str] = ()) -> pandas.DataFrame
     pandas_module = needed("pandas", "analysis")
     frame = pandas_module.DataFrame.from_records([dict(record) for record in records])
     whole = [name for name in frame.columns if _is_whole([record.get(name) for record in records])]
-    frame = frame.astype(dict.fromkeys(whole, "Int64"))
+    empty = [name for name in frame.columns if all(record.get(name) is None for record in records)]
+    frame = frame.astype({**dict.fromkeys(whole, "Int64"), **dict.fromkeys(empty, "float64")})
     texts = {name for record in records for name, value in record.items() if isinstance(value, str)}
     frame.attrs["units"] = {name: unit for name in frame.columns if name not in texts and (unit := unit_of(name))}
     return cast("pandas.DataFrame", frame.set_index(list(keys)) if keys else frame)
@@ -34,16 +35,22 @@ def to_dataframe(records: Records, keys: Sequence[str] = ()) -> pandas.DataFrame
 def to_xarray(records: Records, dims: Sequence[str]) -> xarray.Dataset:
     """Labelled arrays over `dims`, columns whose values name each record once; NaN where a combination has no record.
 
-    Raises UserError where two records have the same values of the dims, or without the extra `analysis`.
+    Raises UserError where two records have the same values of the dims, without dims, or without the extra `analysis`;
+    UnknownName for a column that there is not.
     """
     needed("xarray", "analysis")
     frame = to_dataframe(records)
+    if not dims:
+        raise UserError("no field differs from row to row: name the columns that are to be dims")
+    if records and (unknown := [dim for dim in dims if dim not in frame.columns]):
+        raise UnknownName("column", unknown[0], frame.columns)
+    frame = frame.reindex(columns=list(dims)) if not records else frame
     # Arrays know no whole numbers with gaps: these become floats.
     numbers = [name for name in frame.columns if name not in dims and str(frame[name].dtype) in ("Int64", "Float64")]
     frame = frame.astype(dict.fromkeys(numbers, "float64"))
     if frame.duplicated(list(dims)).any():
         raise UserError(f"several rows have the same {', '.join(dims)}: name the columns that tell them apart")
-    units = frame.attrs["units"]
+    units = frame.attrs.get("units", {})
     found = cast("xarray.Dataset", frame.set_index(list(dims)).to_xarray())
     for name in found.data_vars:
         if name in units:

@@ -11,7 +11,7 @@ from importlib.resources import as_file, files
 from typing import TYPE_CHECKING, Any, Literal
 
 from experiments.export import records_csv
-from patterns.errors import UnknownName
+from patterns.errors import UnknownName, UserError
 from patterns.plugin import load_module, modules
 
 if TYPE_CHECKING:
@@ -31,6 +31,10 @@ METADATA: Mapping[str, Mapping[str, str | None]] = {
     "svg": {"Date": None},
     "pdf": {"CreationDate": None},
 }
+
+
+# Of a figure's width and height, to which axes are put.
+PLACES = 9
 
 
 @dataclass(frozen=True)
@@ -58,9 +62,11 @@ def plot_kinds(subject: Subject = "comparison") -> tuple[str, ...]:
 
 
 def check_kinds(kinds: Sequence[str]) -> None:
-    """Raises UnknownName for a kind of plot that there is not."""
+    """Raises UnknownName for a kind of plot that there is not, UserError for one that is of a table."""
     known = sorted((*plot_kinds(), *plot_kinds("floorplan")))
     for kind in kinds:
+        if kind in plot_kinds("data"):
+            raise UserError(f"{kind} is of columns of a table: `patternloom plot --data FILE --kind {kind}` draws it")
         if kind not in known:
             raise UnknownName("plot", kind, known)
 
@@ -130,6 +136,10 @@ def rendered(figure: Figure, stem: str, suffixes: Sequence[str] = tuple(METADATA
         warnings.filterwarnings("ignore", message="Glyph .* missing")
         figure.draw_without_rendering()
         figure.set_layout_engine("none")
+        for (
+            axes
+        ) in figure.axes:  # what is found once and once again differs in the last place, and names of parts by it
+            axes.set_position([round(edge, PLACES) for edge in axes.get_position(original=True).bounds])
         return [(f"{stem}.{suffix}", saved(figure, suffix)) for suffix in suffixes]
 
 

@@ -87,10 +87,10 @@ def command(
 
 @contextmanager
 def told_if_stopped(store: Path | None) -> Iterator[None]:
-    """On Ctrl-C, what becomes of the rows so far."""
+    """On Ctrl-C or a signal that ends this process, what becomes of the rows so far."""
     try:
         yield
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, SystemExit):
         told = f"the rows so far are in {store}: run it again to go on" if store else "no store (-o) keeps the rows"
         click.echo(f"stopped; {told}", err=True)
         raise

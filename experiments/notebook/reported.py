@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
 
+from experiments.notebook import asked
+
 FRAME_PIXELS = 900
 
 
@@ -20,8 +22,9 @@ class Reported:
         """Write the page, whole or not at all. Returns its path. Raises UserError where it cannot be written."""
         from experiments.output import write_file
 
-        write_file(Path(path), self.html.encode())
-        return Path(path)
+        place = asked.path("path", path)
+        write_file(place, self.html.encode())
+        return place
 
     def _repr_html_(self) -> str:
         # A frame of its own: notebooks take scripts out of what they show again, and styles would meet theirs.

@@ -31,12 +31,16 @@ class Progress(Protocol):
 
 @dataclass(frozen=True)
 class Summary:
-    """What a sweep came to. statuses: of all its rows. ran: points that were run now, in `seconds`."""
+    """What a sweep came to. statuses: of all its rows. ran: points that were run now, in `seconds`.
+
+    outdated: of these, those that had a row before, of another release of the model or of files that were changed.
+    """
 
     statuses: Mapping[str, int]
     ran: int
     seconds: float
     counts: Counts
+    outdated: int = 0
 
     @property
     def points(self) -> int:
@@ -54,6 +58,7 @@ def run_sweep(sweep: Sweep, store: Store, workers: Workers, progress: Progress, 
     cases = expand(sweep)
     asked = tasks_of([case.point for case in cases], sweep.extras)
     points = [(task.key, dict(case.parameters)) for task, case in zip(asked, cases, strict=True)]
+    outdated = store.outdated(sweep.name, points)
     store.enter(Written(sweep.name, sweep.about, sweep.columns, sweep.varied), points)
     have = store.statuses()
     tasks = _missing(asked, {key for key, status in have.items() if status == OK or not retry})
@@ -65,7 +70,8 @@ def run_sweep(sweep: Sweep, store: Store, workers: Workers, progress: Progress, 
             pace.learn(done)
             counts += done.counts
             tell(len(done.rows))
-    return Summary(counted_statuses(have[task.key] for task in asked), len(tasks), perf_counter() - begun, counts)
+    statuses = counted_statuses(have[task.key] for task in asked)
+    return Summary(statuses, len(tasks), perf_counter() - begun, counts, outdated)
 
 
 def _missing(tasks: Iterable[Task], have: set[str]) -> list[Task]:
@@ -82,6 +88,9 @@ def summary_text(summary: Summary) -> str:
     reused = summary.points - summary.ran
     if reused:
         parts.append(f"{reused:,} were there already or are run alike")
+    if summary.outdated:
+        rows = number_of(summary.outdated, "row")
+        parts.append(f"{rows} of another release, or of files that were changed since, are left aside")
     if summary.ran:
         each = summary.seconds * 1e3 / summary.ran
         parts.append(f"{summary.seconds:,.1f} s, {each:,.1f} ms a point")

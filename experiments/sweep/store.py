@@ -20,6 +20,8 @@ from patterns.errors import UnknownName, UserError
 APPLICATION = 0x50_4C_53_57  # "PLSW", in the head of every store
 VERSION = 1
 BUSY_S = 5.0
+# Names of files that hold rows, and none of these can be added to.
+EXPORTED = (".csv", ".json", ".parquet")
 IN_MEMORY = ":memory:"
 MAGIC = b"SQLite format 3\x00"
 _SCHEMA = f"""
@@ -62,6 +64,15 @@ class Store:
         """The status of every row there is, by key."""
         with _told(self.path):
             return dict(self._connection.execute("SELECT key, status FROM results"))
+
+    def outdated(self, sweep: str, points: Iterable[tuple[str, dict[str, Any]]]) -> int:
+        """Of points, (key, fields), how many the last run of a sweep had under other keys, with rows."""
+        with _told(self.path):
+            rows = self._connection.execute(
+                "SELECT parameters, key FROM points JOIN results USING (key) WHERE sweep = ?", (sweep,)
+            )
+            had = dict(rows.fetchall())
+        return sum(had.get(json.dumps(fields), key) != key for key, fields in points) if had else 0
 
     def enter(self, sweep: Written, points: Iterable[tuple[str, dict[str, Any]]]) -> None:
         """Note a sweep and its points, (key, fields) in order, in the place of those of its name."""
@@ -152,10 +163,18 @@ def _checked(path: Path, write: bool) -> IO[bytes] | None:
     from experiments.output import check_writable
 
     if write:
+        if path.suffix in EXPORTED:
+            raise UserError(
+                f"{path}: a store is an SQLite file; `patternloom results STORE -o {path}` writes its rows there"
+            )
         check_writable(path, folder=False)
-    elif not path.is_file():
-        raise UserError(f"there is no store {path}")
     try:
+        if not path.is_file() and (path.exists() or not write):
+            raise UserError(
+                f"{path} is {'a folder' if path.is_dir() else 'no file'}"
+                if path.exists()
+                else f"there is no store {path}"
+            )
         if path.exists() and (head := _head(path)) and head != MAGIC:
             raise UserError(f"{path} is no store of results: no SQLite file. It is left as it is; name another file")
         return _locked(path) if write else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Literal
@@ -110,7 +111,11 @@ def graph_file(name_or_path: str) -> Path | Traversable | None:
     if name_or_path in graph_names():
         return data_file(__name__, name_or_path, ".yaml", "graph")
     path = Path(name_or_path)
-    return path if path.suffix in GRAPH_SUFFIXES and path.is_file() and name_or_path not in config_names() else None
+    if path.suffix not in GRAPH_SUFFIXES or name_or_path in config_names():
+        return None
+    with suppress(OSError):  # reading it tells of that
+        return path if path.is_file() else None
+    return None
 
 
 def _file_name(path: Path) -> str:
@@ -133,6 +138,13 @@ def _extents(phase: str, batch: int | None, context: int | None) -> dict[str, tu
 
 def need_file(path: Path, name: str) -> None:
     """Raises UserError unless there is such a file, of a format that is read."""
+    try:
+        _need_file(path, name)
+    except OSError as error:  # a name too long, a folder that may not be looked into
+        raise UserError(f"{name!r} cannot be read: {(error.strerror or str(error)).lower()}") from None
+
+
+def _need_file(path: Path, name: str) -> None:
     if name and path.is_dir():
         inside = [str(path / entry) for entry in ("config.json",) if (path / entry).is_file()]
         hint = f"did you mean {inside[0]!r}?" if inside else "a YAML file or a config.json is due"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from html import unescape
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -217,6 +218,7 @@ def test_verbs_take_names_graphs_and_sizes_as_keywords(comparison: Comparison) -
 
 
 GRAPH = api.load("softmax")
+ONE: dict[str, Any] = {"policies": "library", "modes": "looped"}
 
 
 @pytest.mark.parametrize(
@@ -243,6 +245,12 @@ GRAPH = api.load("softmax")
         (lambda: api.compare(GRAPH, gpus=2), "members=2"),
         (lambda: api.report(GRAPH.name, modes=3), "modes: a list of texts"),
         (lambda: api.plot(GRAPH, "fusio"), "did you mean 'fusion'"),
+        (lambda: api.plot(GRAPH, "bars"), "bars is of columns of a table: `patternloom plot --data FILE"),
+        (lambda: api.plot(GRAPH, "fusion", **ONE).save(3), "folder: a path is due, found int 3"),
+        (lambda: api.plot(api.compare(GRAPH, **ONE), "floorplan"), r"of one call on an RDU: plot\(WORKLOAD"),
+        (lambda: api.plot(GRAPH, "floorplan", section="x"), "unknown section 'x'"),
+        (lambda: api.load("long" * 100 + ".yaml"), "cannot be read: file name too long"),
+        (lambda: api.sweep("decode_by_contex"), "unknown sweep 'decode_by_contex' \\(did you mean 'decode_by_context'"),
         (lambda: api.plot("fusion", GRAPH), "kind: a text is due"),
         (lambda: api.sweep(3), "a file, an example's name or a mapping; found int 3"),
         (lambda: api.profile(3), "file: a path is due"),

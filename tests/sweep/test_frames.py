@@ -14,7 +14,7 @@ from experiments.survey import Record
 from experiments.sweep.export import records_of
 from experiments.sweep.results import export_results
 from experiments.sweep.store import opened
-from patterns.errors import UserError
+from patterns.errors import UnknownName, UserError
 from tests.sweep.sweeps import SOFTMAX, run_in, written
 
 # One point fails: rows are at least 1.
@@ -47,6 +47,18 @@ def test_a_frame_and_its_arrays(records: tuple[Record, ...]) -> None:
     assert arrays.time_us.attrs["units"] == "us"
     with pytest.raises(UserError, match="several rows have the same rows: "):
         to_xarray(records, ("rows",))
+    with pytest.raises(UnknownName, match="unknown column 'row' \\(did you mean 'rows'"):
+        to_xarray(records, ("row",))
+    with pytest.raises(UserError, match="no field differs"):
+        to_xarray(records, ())
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_columns_without_any_number_are_of_numbers_still(records: tuple[Record, ...]) -> None:
+    frame = to_dataframe(records[4:])
+    assert str(frame["time_us"].dtype) == "float64"
+    assert str(to_xarray(records[4:], ("columns",)).time_us.dtype) == "float64"
+    assert dict(to_xarray((), ("rows", "columns")).sizes) == {"rows": 0, "columns": 0}
 
 
 @pytest.mark.parametrize(

@@ -109,13 +109,19 @@ def test_a_killed_driver_leaves_no_workers_and_all_its_rows(tmp_path: Path) -> N
         assert list(alone.rows("cheap")) == resumed
 
 
-def test_ctrl_c_keeps_the_rows_so_far(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("jobs", "number", "status"), [(1, signal.SIGINT, 130), (2, signal.SIGTERM, 143), (1, signal.SIGHUP, 129)]
+)
+def test_what_stops_a_sweep_keeps_the_rows_so_far(tmp_path: Path, jobs: int, number: int, status: int) -> None:
     file, store = written(tmp_path, GEMMS), tmp_path / "s.db"
-    process = driver(file, "-j", 1, "-o", store, seed=2)
+    process = driver(file, "-j", jobs, "-o", store, seed=2)
     assert until(lambda: rows_in(store) > 0)
-    os.killpg(process.pid, signal.SIGINT)
+    # Ctrl-C and the end of a terminal are sent to a whole group.
+    (os.kill if number == signal.SIGTERM else os.killpg)(process.pid, number)
     printed, told = process.communicate(timeout=60)
-    assert (process.returncode, printed) == (130, "")
+    assert (process.returncode, printed) == (status, "")
+    assert until(lambda: not alive_in_group(process.pid), 20)
+    assert told.strip().splitlines()[-1] == f"stopped; the rows so far are in {store}: run it again to go on"
     assert "Traceback" not in told
-    assert f"stopped; the rows so far are in {store}: run it again to go on" in told
+    assert "leaked" not in told
     assert 0 < rows_in(store) < 32

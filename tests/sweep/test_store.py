@@ -18,6 +18,7 @@ from experiments.cli import cli
 from experiments.point import Point
 from experiments.sweep.identity import tasks_of
 from experiments.sweep.row import METRICS, Row, row_of
+from experiments.sweep.run import summary_text
 from experiments.sweep.store import Written, opened
 from patterns.contents import workload_digest
 from patterns.errors import UserError
@@ -54,6 +55,16 @@ def test_what_is_there_is_not_run_again(tmp_path: Path) -> None:
     more = written(tmp_path, SOFTMAX.replace("[16, 32, 48]", "[16, 32, 48, 64]"))
     assert run_into(store, more).ran == 4
     assert sorted(path.name for path in tmp_path.iterdir()) == ["cheap.yaml", "s.db"]
+
+
+def test_rows_of_another_release_are_left_aside_and_told(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = store.with_name("cheap.yaml")
+    assert "release" not in summary_text(run_into(store, file))
+    monkeypatch.setattr("experiments.sweep.identity.model_version", lambda: "another")
+    summary = run_into(store, file)
+    assert (summary.ran, summary.outdated) == (2, 2)
+    assert "; 2 rows of another release, or of files that were changed since, are left aside; " in summary_text(summary)
+    assert run_into(store, file).outdated == 0
 
 
 def test_results_are_in_the_order_of_the_points_whoever_asks(tmp_path: Path) -> None:
@@ -182,7 +193,7 @@ def folder(path: Path) -> None:
         (text_instead, "is no store of results"),
         (half, "is damaged (database disk image is malformed)"),
         (scribbled, "is damaged ("),
-        (folder, "it is a folder"),
+        (folder, "is a folder"),
         (lambda path: sql(path, "PRAGMA user_version = 9"), "is of version 9, and this release reads version 1"),
         (lambda path: sql(path, "PRAGMA application_id = 9"), "is an SQLite file of another program"),
     ],
