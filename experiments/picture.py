@@ -139,7 +139,8 @@ def rendered(figure: Figure, stem: str, suffixes: Sequence[str] = tuple(METADATA
         for (
             axes
         ) in figure.axes:  # what is found once and once again differs in the last place, and names of parts by it
-            axes.set_position([round(edge, PLACES) for edge in axes.get_position(original=True).bounds])
+            x, y, width, height = axes.get_position(original=True).bounds
+            axes.set_position((round(x, PLACES), round(y, PLACES), round(width, PLACES), round(height, PLACES)))
         return [(f"{stem}.{suffix}", saved(figure, suffix)) for suffix in suffixes]
 
 
