@@ -8,7 +8,6 @@ from __future__ import annotations
 from functools import partial
 
 from experiments.claim import Claim, Found, Verdict
-from patterns.plural import number_of
 
 TITLE = "warp specialisation"
 LECTURE_SM = "lecture_sm"
@@ -131,10 +130,10 @@ def stage_formula() -> Found:
     found, formula = stages_by_latency()
     more = sum(asked > needed for asked, needed in zip(formula, found, strict=True))
     fewer = sum(asked < needed for asked, needed in zip(formula, found, strict=True))
-    few = f"too few at {fewer}" if fewer else "never too few"
+    few = f"asks for too few at {fewer}" if fewer else "never asks for too few"
     when = (
-        f"of {number_of(len(found), 'latency', 'latencies')} {few}, and more than runs need at {more}: it counts an"
-        f" issue that has passed when a step waits (study stages_by_latency)"
+        f"it {few}, and for more than runs need at {more} of {len(found)} latencies: it counts an issue that has passed"
+        " when a step waits (study stages_by_latency)"
     )
     verdict: Verdict = "no" if fewer else "where" if more else "holds"
     return Found(f"{slashed(formula)} against {slashed(found)}", when, None, verdict)

@@ -153,7 +153,7 @@ def finding(rows: Sequence[Record]) -> str:
             times = row["turns_at_times_own"]
             found = f"{scale_text(row['value'], times)} ({times:.2f} times its own) in {row['step']}"
             by_memory[row["memory"]].append(found)
-    told = [f"{memory} of {' and of '.join(at)}" for memory, at in by_memory.items() if at]
+    told = [f"{memory} at {' and at '.join(at)}" for memory, at in by_memory.items() if at]
     equal = f"{MODEL} is as fast on {RDU} as on {GPU} with {'; '.join(told)}." if told else ""
     never = " and ".join(f"no {memory}" for memory, at in by_memory.items() if not at)
     return f"{equal} {never[:1].upper() + never[1:]} that was tried changes a winner.".strip() if never else equal

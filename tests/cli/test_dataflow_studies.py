@@ -124,7 +124,7 @@ def test_the_sentence_about_memories_names_who_is_ahead() -> None:
     assert "No HBM from" not in turned
     stayed = details(memory_rows((1.1, 1.25, 1.5), None))
     assert "No HBM from 1.000 TB/s to 4.000 TB/s changes the winner of a step (sn40l is 1.10 to 1.50 times" in stayed
-    assert "HBM of 3.00 TB/s (1.50 times its own) in a step." in finding(memory_rows((0.4, 0.8, 1.2), 1.5))
+    assert "HBM at 3.00 TB/s (1.50 times its own) in a step." in finding(memory_rows((0.4, 0.8, 1.2), 1.5))
     assert finding(memory_rows((1.1, 1.25, 1.5), None)) == "No HBM that was tried changes a winner."
 
 
