@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from errno import EACCES, EDQUOT, EFBIG, EIO, ELOOP, ENAMETOOLONG, ENOSPC, EPERM
@@ -21,11 +22,24 @@ def main() -> None:
 
     What ends it from outside ends it as Ctrl-C does: files are whole or not there, and no worker stays.
     """
+    _need_streams()
     for name in ("SIGTERM", "SIGHUP"):  # not every system has them, and nohup has the second ignored
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) is signal.SIG_DFL:
             signal.signal(number, _ended)
     sys.exit(run(sys.argv[1:]))
+
+
+def _need_streams() -> None:
+    """Streams that are closed from the first lead nowhere: no file that is opened later takes their numbers."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
+    # Worker processes are started with both.
+    sys.stdout = sys.stdout or os.fdopen(1, "w", closefd=False)
+    sys.stderr = sys.stderr or os.fdopen(2, "w", closefd=False)
 
 
 def _ended(number: int, _frame: object) -> NoReturn:

@@ -60,6 +60,22 @@ def test_without_a_stdout_nothing_is_printed(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.parametrize(("closed", "lines"), [("2>&-", 2), (">&- 2>&- <&-", 0)])
+def test_without_streams_workers_run_all_the_same(tmp_path: Path, closed: str, lines: int) -> None:
+    (tmp_path / "s.yaml").write_text("fixed: {workload: softmax, machine: h100_sxm}\n")
+    command = f'"{sys.executable}" -m experiments sweep s.yaml -j 2 --format csv -o s.db {closed}'
+    done = subprocess.run(["sh", "-c", command], cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, text=True)
+    assert (done.returncode, done.stdout.count("\n")) == (0, lines)
+
+
+def test_a_name_that_the_system_refuses_is_told(capfd: pytest.CaptureFixture[str]) -> None:
+    for arguments in (["check", "long" * 100 + ".yaml"], ["results", "long" * 100], ["profile", "long" * 100]):
+        assert run(arguments) == 2
+        told = capfd.readouterr().err
+        assert told.startswith("Error: ")
+        assert told.endswith("file name too long\n")
+
+
 def test_ctrl_c_is_130(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
