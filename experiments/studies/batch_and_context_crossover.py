@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from math import log
 from typing import TYPE_CHECKING
 
 from experiments.plot.heat_map import HeatMap
@@ -64,7 +65,7 @@ def record(case: Match) -> Record | None:
     """Both sides of a step; ratios above 1 are for the RDU. None where one has no room.
 
     last_context: the greatest context, of those up to the next one of the grid, up to which the same side is found to
-    be faster, with both times there and one token on; None where the winner does not change before the next.
+    be faster, with the times there and one token on; None where the winner does not change before the next.
     """
     gpu, rdu = simulated(case.gpu), simulated(case.rdu)
     if gpu is None or rdu is None:
@@ -92,32 +93,44 @@ def both_s(case: Match, context: int) -> tuple[float, float] | None:
 
 
 def times_at(name: str, case: Match, context: int | None) -> Record:
-    """The columns of both times at a context, empty for None."""
+    """The GPUs' time at a context and how much sooner the RDUs are done, empty for None."""
     both = both_s(case, context) if context else None
-    gpu_ms, rdu_ms = (1e3 * time_s for time_s in both) if both else (None, None)
-    return {f"{name}_gpu_ms": gpu_ms, f"{name}_rdu_ms": rdu_ms}
+    gpu_ms, sooner_us = (1e3 * both[0], 1e6 * (both[0] - both[1])) if both else (None, None)
+    return {f"{name}_gpu_ms": gpu_ms, f"{name}_rdu_sooner_us": sooner_us}
 
 
 def turning(case: Match) -> int | None:
     """The last context before one at which the other side is faster, by bisection over whole tokens.
 
-    The winner changes from it to the next; there may be more such pairs, as times are not monotone in the context.
-    None where the next context of the grid has the same winner, or no room.
+    The winner changes from it to the next; there may be more such pairs, as times have steps in the context. None where
+    the next context of the grid has the same winner, or no room.
     """
     low, high = case.gpu.context, case.until
-    if low is None or high is None or both_s(case, high) is None or ahead(case, low) == ahead(case, high):
+    if low is None or high is None or both_s(case, high) is None:
         return None
+    first, last = lead(case, low), lead(case, high)
+    if (first > 0) == (last > 0):
+        return None
+    halve = False
     while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if ahead(case, middle) == ahead(case, low) else (low, middle)
+        # Where a straight line turns, or half way: lines have steps, and only halves are sure to end.
+        share = 0.5 if halve else first / (first - last)
+        middle = min(max(low + 1, round(low + share * (high - low))), high - 1)
+        found = lead(case, middle)
+        before = high - low
+        if (found > 0) == (first > 0):
+            low, first = middle, found
+        else:
+            high, last = middle, found
+        halve = high - low > before / 2
     return low
 
 
-def ahead(case: Match, context: int) -> bool:
-    """Whether the RDU is faster at a context that both have room for."""
+def lead(case: Match, context: int) -> float:
+    """By how many times the RDU is faster at a context that both have room for, as a logarithm: above 0 if it is."""
     both = both_s(case, context)
     assert both is not None
-    return both[1] < both[0]
+    return log(both[0] / both[1])
 
 
 def joules(gpu: Energy | None, rdu: Energy | None, batch: int) -> Record:
@@ -156,8 +169,8 @@ def details(rows: Sequence[Record]) -> str:
         )
     return (
         f"A token of {MODEL}, all layers in one call on {RDU} sockets against tuned kernels in a graph on GPUs;"
-        " where the winner differs between two contexts, neighbours between which it changes are found by bisection,"
-        " each context simulated (times are not monotone in the context: there may be more of them)."
+        " where the winner differs between two contexts of the grid, neighbours between which it changes are found by"
+        " bisection, both simulated (times have steps: it may change at others, too)."
         f" {'; '.join(told)}."
     )
 

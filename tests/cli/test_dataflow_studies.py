@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from experiments.point import Point, run_point
@@ -62,28 +64,40 @@ def test_the_crossover_is_told_from_the_side_on_which_the_rdu_is_ahead(
     assert told in batch_and_context_crossover.details(crossover_rows(*line))
 
 
-def test_the_winner_changes_between_two_neighbours(monkeypatch: pytest.MonkeyPatch) -> None:
-    study = batch_and_context_crossover
+def between(low: int, high: int | None) -> Match:
+    """A step at one context, with the next of its grid."""
+    points = (Point("softmax", machine, context=low) for machine in ("h100_sxm", "sn40l"))
+    return Match(*points, until=high)
+
+
+def asked_of(monkeypatch: pytest.MonkeyPatch, rdu_s: Callable[[int], float]) -> list[int]:
+    """The contexts that the study asks for from now on, of a GPU that takes 1 s and an RDU that takes so long."""
     asked: list[int] = []
 
     def both_s(case: Match, context: int) -> tuple[float, float] | None:
         asked.append(context)
-        return (1.0, context / 1234) if context <= 10_000 else None
+        return (1.0, rdu_s(context)) if context <= 10_000 else None
 
-    monkeypatch.setattr(study, "both_s", both_s)
+    monkeypatch.setattr(batch_and_context_crossover, "both_s", both_s)
+    return asked
 
-    def between(low: int, high: int | None) -> Match:
-        points = (Point("softmax", machine, context=low) for machine in ("h100_sxm", "sn40l"))
-        return Match(*points, until=high)
 
+def test_the_winner_changes_between_two_neighbours(monkeypatch: pytest.MonkeyPatch) -> None:
+    turning = batch_and_context_crossover.turning
+    asked = asked_of(monkeypatch, lambda context: context / 1234)
     # As fast at 1,234 is not faster: 1,233 is the last at which the RDU is.
-    assert study.turning(between(512, 2048)) == 1233
+    assert turning(between(512, 2048)) == turning(between(1233, 1234)) == 1233
     assert {1233, 1234} <= set(asked)
-    assert len(asked) < 50
-    assert [study.turning(between(*ends)) for ends in ((1232, 1233), (1234, 2048), (512, 20_000), (512, None))] == [
-        None
-    ] * 4
-    assert study.turning(between(1233, 1234)) == 1233
+    same = ((1232, 1233), (1234, 2048), (512, 20_000), (512, None))
+    assert [turning(between(*ends)) for ends in same] == [None] * len(same)
+
+
+@pytest.mark.parametrize("after", [1.0001, 100.0])
+@pytest.mark.parametrize("last", [513, 1000, 8190, 8191])
+def test_a_step_is_found_in_few_runs(last: int, after: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = asked_of(monkeypatch, lambda context: 0.5 if context <= last else after)
+    assert batch_and_context_crossover.turning(between(512, 8192)) == last
+    assert len(set(asked)) < 2 * 13
 
 
 def test_a_point_of_the_crossover_is_that_of_a_whole_run() -> None:
