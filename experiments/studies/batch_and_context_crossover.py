@@ -64,8 +64,8 @@ def simulated(point: Point) -> Brief | Report | None:
 def record(case: Match) -> Record | None:
     """Both sides of a step; ratios above 1 are for the RDU. None where one has no room.
 
-    last_context: the greatest context, of those up to the next one of the grid, up to which the same side is found to
-    be faster, with the times there and one token on; None where the winner does not change before the next.
+    last_context: a context, of those up to the next one of the grid, after which the other side is faster, with the
+    times there and one token on; None where the next one of the grid has the same winner.
     """
     gpu, rdu = simulated(case.gpu), simulated(case.rdu)
     if gpu is None or rdu is None:
