@@ -122,7 +122,7 @@ def mistaken(place: Place, value: object) -> str:
     if place.name == "machine" and (found := families_of(value)):
         return "" if len(found) == 1 else f"{value!r} is a machine of both families: say {in_each(value)}"
     known = _choices(place.name)
-    if not known or value in known or (place.name == "workload" and _is_path(value)):
+    if not known or value in known or (place.name == "workload" and is_path(value)):
         return ""
     there = f"there is: {', '.join(known)}" if len(known) <= _FEW else "`patternloom list` has all"
     return f"unknown {place.name} {value!r}{did_you_mean(value, known)}; {there}"
@@ -138,7 +138,8 @@ def _wrong_quantity(name: str, text: str) -> str:
     return ""
 
 
-def _is_path(text: str) -> bool:
+def is_path(text: str) -> bool:
+    """Whether a workload's name is that of a file."""
     return "/" in text or text.endswith((*GRAPH_SUFFIXES, ".json", ".onnx"))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import reprlib
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.resources.abc import Traversable
@@ -12,7 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from experiments.sweep.fields import Known, Place, known_names, mistaken
+from experiments.sweep.fields import Known, Place, is_path, known_names, mistaken
 from experiments.sweep.values import Value
 from experiments.sweep.where import Filter, need_names, parse_filter, plain_name
 from patterns.errors import Mistake, UserError
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 Pairs = tuple[tuple[str, Value], ...]
 Columns = tuple[tuple[str, tuple[Value, ...]], ...]
 SECTIONS = ("fixed", "list", "zip", "grid")
+WORKLOAD = "workload"
 # What every point has, and how it is written.
 NEEDED = {
     "workload": "fixed, as in fixed: {workload: llama-3.1-8b}",
@@ -108,11 +110,10 @@ def _sweep_in(document: Document, file: Path, settings: Pairs) -> Sweep:
     from experiments.sweep.spec import SweepSpec
 
     spec = validate(SweepSpec, document)
-    read = _pinned(_plain(file, spec), settings)
+    plain, pins = _plain(file, spec), _pins(settings)
+    known = known_names(*_workloads(plain, dict(pins)))
+    read = _pinned(plain, pins, known)
     mistakes: list[Mistake] = []
-    known = known_names(*_workloads(read))
-    for name, _ in settings:
-        known.find(name)
     places = _placed(read, known, document, mistakes)
     filters = _filters(spec, places, document, mistakes)
     mistakes += _unequal(read, document)
@@ -142,18 +143,36 @@ def _plain(file: Path, spec: SweepSpec) -> Sweep:
     )
 
 
-def _pinned(read: Sweep, settings: Pairs) -> Sweep:
-    """The sweep with fields that are set once for all points."""
-    pins = {name: _scalar(str(text)) for name, text in settings}
-    if len(pins) < len(settings):
+def _pins(settings: Pairs) -> Pairs:
+    """What is set once for all points, as a file would have it; a file that is a workload is named from here."""
+    pins = ((name, _scalar(str(text))) for name, text in settings)
+    return tuple(
+        (name, located(str(value), Path()) if name == WORKLOAD and is_path(str(value)) else value)
+        for name, value in pins
+    )
+
+
+def _pinned(read: Sweep, pins: Pairs, known: Known) -> Sweep:
+    """The sweep with fields that are set once for all points, by whatever names it has them. Raises UserError."""
+    places = [(name, known.find(name), value) for name, value in pins]
+    replaced = {place for _, place, _ in places}
+    if len(replaced) < len(pins):
         raise UserError("--set gives a name twice: keep one")
+    for name, place, value in places:
+        if wrong := mistaken(place, value):
+            raise UserError(f"--set {name}: {wrong}")
+
+    def is_replaced(name: str) -> bool:
+        with suppress(UserError):
+            return known.find(name) in replaced
+        return False
 
     def kept(pairs: Iterable[tuple[str, Given]]) -> tuple[tuple[str, Given], ...]:
-        return tuple(pair for pair in pairs if pair[0] not in pins)
+        return tuple(pair for pair in pairs if not is_replaced(pair[0]))
 
     return replace(
         read,
-        fixed=(*kept(read.fixed), *pins.items()),
+        fixed=(*kept(read.fixed), *pins),
         listed=tuple(kept(row) for row in read.listed),
         zipped=kept(read.zipped),
         grid=kept(read.grid),
@@ -175,13 +194,14 @@ def _written(read: Sweep) -> Iterator[tuple[str, tuple[Value, ...], DataPath]]:
     yield from ((name, values, ("grid", name)) for name, values in read.grid)
 
 
-def _workloads(read: Sweep) -> tuple[set[str], set[str]]:
+def _workloads(read: Sweep, pins: Mapping[str, Value]) -> tuple[set[str], set[str]]:
     """The workloads of a sweep, as they can be read from here, and the phases that they are read in."""
-    found: dict[str, set[str]] = {"workload": set(), "phase": set()}
+    found: dict[str, set[str]] = {WORKLOAD: set(), "phase": set()}
     for name, values, _ in _written(read):
         if name in found:
             found[name] |= {str(value) for value in values}
-    return {located(name, read.folder) for name in found["workload"]}, found["phase"] or {"decode"}
+    found |= {name: {str(pins[name])} for name in found.keys() & pins.keys()}
+    return {located(name, read.folder) for name in found[WORKLOAD]}, found["phase"] or {"decode"}
 
 
 def located(workload: str, folder: Path) -> str:

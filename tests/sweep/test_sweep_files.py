@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -40,6 +41,40 @@ def test_a_value_is_pinned_from_outside(tmp_path: Path) -> None:
     pinned = (("graph.rows", "48"), ("gpu.hbm_bytes_per_s", "2 TB/s"))
     settings = [case.point.settings for case in expand(sweep)]
     assert settings == [(*pinned, ("graph.columns", str(columns))) for columns in (64, 128, 192, 256)]
+
+
+@pytest.mark.parametrize(("name", "value"), [("graph.rows", 48), ("rows", 48), ("policy", "library"), ("mode", "auto")])
+def test_what_is_pinned_takes_the_place_of_the_field_by_any_name(tmp_path: Path, name: str, value: object) -> None:
+    read = read_sweep(written(tmp_path, SOFTMAX), [(name, str(value))])
+    points = [case.point for case in expand(read)]
+    assert len(points) == (4 if "rows" in name else 12)
+    assert {dict(point.settings).get("graph.rows") for point in points} == (
+        {"48"} if "rows" in name else {"16", "32", "48"}
+    )
+    assert {point.mode for point in points} == {"pattern" if "rows" in name else value}
+
+
+def test_a_workload_from_outside_is_named_from_where_one_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "far").mkdir()
+    file = written(tmp_path / "far", SOFTMAX)
+    (tmp_path / "own.yaml").write_text("a graph\n")
+    monkeypatch.chdir(tmp_path)
+    points = [case.point for case in expand(read_sweep(file, [("workload", "own.yaml")]))]
+    assert {point.workload for point in points} == {str(tmp_path / "own.yaml")}
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("batch", "x", "--set batch: batch: a whole number is due, found 'x'"),
+        ("workload", "softmx", "--set workload: unknown workload 'softmx' (did you mean 'softmax'?)"),
+        ("machine", "h100", "--set machine: unknown machine 'h100' (did you mean 'h100_sxm'?)"),
+        ("gpu.hbm_bytes_per_s", "3", "--set gpu.hbm_bytes_per_s: a unit is due, found the bare number 3"),
+    ],
+)
+def test_a_wrong_value_from_outside_is_told(tmp_path: Path, name: str, value: str, told: str) -> None:
+    with pytest.raises(UserError, match=re.escape(told)):
+        read_sweep(written(tmp_path, SOFTMAX), [(name, value)])
 
 
 def test_a_wrong_name_from_outside_is_told(tmp_path: Path) -> None:
