@@ -213,7 +213,7 @@ def ways_in_order(rows: Sequence[Record]) -> list[Record]:
 
 
 STUDY = Survey(
-    question="What do sums over sockets cost where they overlap with loading weights and computing, and where not?",
+    question="What do all-reduces cost where they overlap with loading weights and computing, and where they do not?",
     cases=cases,
     record=record,
     finding=finding,
