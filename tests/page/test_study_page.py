@@ -60,6 +60,12 @@ def test_names_and_units_are_for_people() -> None:
     assert unbroken("12 ms of 96 KiB, 5 % by 3 steps") == "12\xa0ms of 96\xa0KiB, 5\xa0% by 3 steps"
 
 
+def test_what_a_row_has_in_common_with_the_row_above_is_quiet() -> None:
+    table = Table((Column("a"), Column("b"), Column("c")), (("1", "2", "3"), ("1", "2", "3"), ("4", "2", "3")), keys=2)
+    cells = re.findall(r'<th scope="row" class="number( same)?">(\d)</th>', part_markup(table))
+    assert cells == [("", "1"), ("", "2"), (" same", "1"), (" same", "2"), ("", "4"), ("", "2")]
+
+
 def test_a_wide_table_is_smaller_and_columns_of_files_are_named() -> None:
     table = Table(tuple(Column(f"c{number}") for number in range(13)), (("1",) * 13,))
     assert 'class="wide"' in part_markup(table)
