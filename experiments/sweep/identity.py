@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from hashlib import sha256
 from importlib.resources import files
@@ -92,5 +92,5 @@ def _digest(workload: str) -> str:
 
 
 def _key(point: Point, digest: str, told: str) -> str:
-    text = json.dumps(asdict(point), sort_keys=True, separators=(",", ":"))
+    text = json.dumps(vars(point), sort_keys=True, separators=(",", ":"))
     return sha256("\0".join((model_version(), digest, told, text)).encode()).hexdigest()
