@@ -50,8 +50,9 @@ def nearest_change(point: Point, misfit: DoesNotFit, content: str) -> str:
     told = _would_do(ways) or "neither more members nor smaller sizes alone would do"
     if not of_all:
         return told
-    rest, there = _gb(held.whole - held.weights), _gb(misfit.available)
-    return f"{_gb(held.weights)} of weights and {rest} of cache, inputs and outputs, {there} there are; {told}"
+    weights = f"{_amount(held.weights)} of weights and " if held.weights else ""
+    rest, there = _amount(held.whole - held.weights), _amount(misfit.available)
+    return f"{weights}{rest} of cache, inputs and outputs, {there} there are; {told}"
 
 
 def _would_do(ways: Iterable[str]) -> str:
@@ -159,5 +160,5 @@ def _held_by(point: Point, content: str) -> Held | None:
     return Held(held_bytes(graph), expected, weights, tuple(graph.sizes.items()))
 
 
-def _gb(num_bytes: int) -> str:
-    return f"{num_bytes / 1e9:,.1f} GB"
+def _amount(num_bytes: int) -> str:
+    return f"{num_bytes / 1e9:,.1f} GB" if num_bytes >= 1e8 else f"{num_bytes / 1e6:,.1f} MB"

@@ -96,6 +96,14 @@ def test_a_state_that_lies_in_one_memory_is_not_taken_for_all_that_is_held() -> 
     assert row.nearest == "2 members or a batch of at most 384 would do"
 
 
+def test_what_there_is_too_little_of_is_told_in_a_unit_that_shows_it() -> None:
+    point = of("softmax", "h100_sxm", {}, rows=4096)
+    row = row_of(replace(point, settings=(*point.settings, ("gpu.hbm_bytes", "1 MB"))), ())
+    # Two tensors of 4,096 columns of 2 bytes: 61 rows of them are 999,424 bytes.
+    told = "67.1 MB of cache, inputs and outputs, 1.0 MB there are; rows of at most 61 would do"
+    assert (row.needed, row.nearest) == (2 * 4096 * 4096 * 2, told)
+
+
 def test_where_no_single_change_would_do_that_is_told() -> None:
     row = row_of(Point("llama-3.1-70b", "h100_sxm", batch=64, context=131072), ())
     assert row.nearest.endswith("; neither more members nor smaller sizes alone would do")
