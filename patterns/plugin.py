@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from functools import cache
 from importlib import import_module
 from importlib.resources import files
@@ -17,12 +16,12 @@ def modules(package: str) -> tuple[str, ...]:
     return _stems(package, ".py")
 
 
+@cache
 def load_module(package: str, name: str, what: str) -> ModuleType:
-    """The module `name` of a package. Raises UnknownName, which calls it a `what`."""
-    # Asked of every node of a graph: what was imported before needs no look into the folder.
-    loaded = sys.modules.get(f"{package}.{name}")
-    if loaded is not None and not name.startswith("_"):
-        return loaded
+    """The module `name` of a package. Raises UnknownName, which calls it a `what`.
+
+    Asked of every node of a graph, so it is remembered; a module that another thread imports is waited for.
+    """
     known = modules(package)
     if name not in known:
         raise UnknownName(what, name, known)

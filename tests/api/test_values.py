@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 from experiments import api
@@ -38,3 +42,22 @@ def test_a_floorplan_is_that_of_the_command_line() -> None:
     with in_style():
         first, second = (rendered(found.narrow, "narrow", ("svg",)) for found in (plot.picture, again.picture))
     assert first == second
+
+
+def test_threads_of_a_new_process_get_what_one_gets(tmp_path: Path) -> None:
+    # What a verb needs is imported when it is first asked for, here by four threads at once.
+    script = """
+import threading
+from experiments import api
+found = []
+ask = lambda: found.append(api.compare("softmax", rows=64, policies=["library"], modes=["fused"]).to_records())
+threads = [threading.Thread(target=ask) for _ in range(4)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+print(len(found), all(records == found[0] for records in found), len(found[0]))
+"""
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
+    )
+    assert (done.stdout, done.stderr) == ("4 True 2\n", "")
