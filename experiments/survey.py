@@ -143,7 +143,7 @@ def said(name: str) -> str:
 
 
 def cell(value: object) -> str:
-    """'1,024', '12.31', '-' for nothing."""
+    """'1,024', '12.31', '-190.0', '-' for nothing."""
     if isinstance(value, float):
-        return digits(value)
+        return f"-{digits(-value)}" if value < 0 else digits(value)
     return "-" if value is None else f"{value:,}" if isinstance(value, int) else str(value)

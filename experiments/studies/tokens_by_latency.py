@@ -52,8 +52,8 @@ def finding(rows: Sequence[Record]) -> str:
         given = dict.fromkeys(
             f"{row['tokens_per_s']:,.0f} on {row['machine']} (batch {row['batch']})" for row in best if row
         )
-        told.append(f"within {limit} ms a token {', '.join(given) or 'none on any machine'}")
-    return f"Most tokens a second of {MODEL} after {CONTEXT:,} others: {'; '.join(told)}."
+        told.append(f"in {limit} ms {', '.join(given) or 'none'}")
+    return f"Most tokens a second of {MODEL} after {CONTEXT:,} others, by the time for one: {'; '.join(told)}."
 
 
 def most_tokens(rows: Sequence[Record]) -> Record | None:

@@ -15,7 +15,7 @@ from experiments.page.parts import part_markup
 from experiments.page.render import title, unbroken
 from experiments.page.study import machines_in, slim, study_page
 from experiments.study import Result
-from experiments.survey import Survey, heading, shown_table
+from experiments.survey import Survey, cell, heading, shown_table
 from experiments.text.table import Column, Table
 
 FILES = {
@@ -76,6 +76,7 @@ def test_a_wide_table_is_smaller_and_columns_of_files_are_named() -> None:
     assert table.rows == (("a",),)
     assert heading("registers_per_thread", 4) == "registers/\nthread"
     assert heading("tokens_per_s", 4) == "tokens/s"
+    assert [cell(value) for value in (-190.048, 30.0, 1024, None)] == ["-190.0", "30.00", "1,024", "-"]
     assert more == "table.csv has 2 more columns: time us, calls."
 
 
