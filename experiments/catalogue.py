@@ -15,7 +15,7 @@ from patterns.plugin import modules
 from patterns.plural import number_of
 
 if TYPE_CHECKING:
-    from patterns.peaks import Peaks
+    from patterns.counting.peaks import Peaks
 
 
 @dataclass(frozen=True)

@@ -15,11 +15,11 @@ from experiments.stage import choices_of, compilation_of, placed
 from patterns.errors import UnknownName
 from patterns.graph import Graph
 from patterns.pipeline.bounds import lower_bound
-from rdu_model.areas import owners
 from rdu_model.compilation import Compilation, Compiled
 from rdu_model.emit import emit
-from rdu_model.fabric import Fabric
-from rdu_model.placement import Placed, Routes
+from rdu_model.floor.areas import owners
+from rdu_model.floor.fabric import Fabric
+from rdu_model.floor.placement import Placed, Routes
 from rdu_model.section import Section
 
 

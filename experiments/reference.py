@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from patterns.difference import Difference, largest, scales
 from patterns.dtypes import are_places, is_integer
 from patterns.errors import UserError
 from patterns.evaluate import evaluate, random_arrays
 from patterns.graph import Graph
 from patterns.kind import packs
-from patterns.rounding import rounded
+from patterns.numbers.difference import Difference, largest, scales
+from patterns.numbers.rounding import rounded
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

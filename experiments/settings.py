@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from experiments.sides import Family, Side, load_machine
+from patterns.documents.parameters import parameter_names
 from patterns.errors import UnknownName, UserError, did_you_mean
 from patterns.library import MEMBERS_EXTENT, workload
-from patterns.parameters import parameter_names
 
 if TYPE_CHECKING:
     from experiments.request import Request

@@ -12,8 +12,8 @@ from patterns.errors import UnknownName, UserError
 if TYPE_CHECKING:
     from experiments.request import Request
     from patterns.graph import Graph
+    from patterns.numbers.rounding import RoundedResults
     from patterns.plan import Plan
-    from patterns.rounding import RoundedResults
 
 Family = Literal["gpu", "rdu"]
 MODELS: Mapping[Family, str] = {"gpu": "gpu_model", "rdu": "rdu_model"}

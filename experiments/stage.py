@@ -9,7 +9,7 @@ from experiments.sides import load_machine
 from patterns.errors import UnknownName, UserError
 from rdu_model.compilation import Choices, Compilation, Compiled, compile_graph
 from rdu_model.compile_stage import show_stage, stage_named
-from rdu_model.wiring import wired
+from rdu_model.floor.wiring import wired
 
 if TYPE_CHECKING:
     from experiments.settings import Settings

@@ -27,15 +27,15 @@ class Start:
 
 
 def _graph_schema() -> dict[str, Any]:
-    from patterns.schema import graph_schema
+    from patterns.graph_file.schema import graph_schema
 
     return graph_schema()
 
 
 def _check_graph(text: str, name: str) -> None:
     """Raises SpecError unless a graph can be called so."""
+    from patterns.graph_file.spec import graph_model
     from patterns.load import load_text, validate
-    from patterns.spec import graph_model
 
     validate(graph_model(), load_text(text, name))
 

@@ -14,19 +14,19 @@ from experiments.reference import Reference, reference_of
 from experiments.settings import Settings, settle
 from experiments.sides import Side, load_machine, lower, rounding_of, sides
 from patterns.count import hidden
-from patterns.difference import Difference, largest, rounded_tolerance, tolerance
+from patterns.counting.room import held_bytes
 from patterns.errors import DoesNotFit, UnknownName, UserError
 from patterns.evaluate import evaluate
-from patterns.execute import execute
 from patterns.graph import Graph, Node
 from patterns.library import workload
+from patterns.numbers.difference import Difference, largest, rounded_tolerance, tolerance
+from patterns.numbers.execute import execute
+from patterns.numbers.reduced import reduced
+from patterns.numbers.rescaled import online_of, rescaled, splits_of
+from patterns.numbers.rounding import every_result
+from patterns.numbers.tiles import PlanError
 from patterns.plan import Call, Plan, Tile, Tiling
 from patterns.read import parse_graph
-from patterns.reduced import reduced
-from patterns.rescaled import online_of, rescaled, splits_of
-from patterns.room import held_bytes
-from patterns.rounding import every_result
-from patterns.tiles import PlanError
 from patterns.write import write_graph
 
 if TYPE_CHECKING:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from gpu_model.cuts import Priced
 from gpu_model.machine import Machine
 from gpu_model.options import Options
 from gpu_model.schedule import AUTO, Job, schedule_named
 from gpu_model.smem_layout import USUAL
-from gpu_model.space import Space, whole_reads
+from gpu_model.tiles.cuts import Priced
+from gpu_model.tiles.space import Space, whole_reads
 from gpu_model.traffic import Moved
 from gpu_model.work import Choice, Work
 from patterns.errors import DoesNotFit

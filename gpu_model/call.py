@@ -6,16 +6,16 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from gpu_model.asked import Chosen
-from gpu_model.combine import Combine
-from gpu_model.cuts import PARTIAL_BYTES, Amounts, Cut
 from gpu_model.energy import combine_events, kernel_events
 from gpu_model.exchange import sent_bytes
-from gpu_model.legal import Group
-from gpu_model.lookups import EACH, FOUND
+from gpu_model.joining.legal import Group
 from gpu_model.machine import Machine
 from gpu_model.occupancy.resident import program
+from gpu_model.products.combine import Combine
+from gpu_model.products.lookups import EACH, FOUND
 from gpu_model.schedule import STREAMING, matrix_reach, partial_tiles, schedule_named
 from gpu_model.smem_layout import USUAL
+from gpu_model.tiles.cuts import PARTIAL_BYTES, Amounts, Cut
 from gpu_model.traffic import Moved
 from gpu_model.work import Choice, Work
 from patterns.graph import Block

@@ -11,18 +11,18 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, get_args
 
-from gpu_model.cuts import Amounts, Cut, mma_of
 from gpu_model.loader import loader_named
 from gpu_model.loaders.cp_async import INSTRUCTION_BYTES
 from gpu_model.machine import Machine
-from gpu_model.product import Product
+from gpu_model.products.product import Product
+from gpu_model.tiles.cuts import Amounts, Cut, mma_of
 from gpu_model.traffic import Moved
 from patterns.dtypes import dtype_bits
 from patterns.energy import Event
 
 if TYPE_CHECKING:
     from gpu_model.asked import Chosen
-    from gpu_model.combine import Combine
+    from gpu_model.products.combine import Combine
 
 Events = tuple[tuple[Event, int], ...]
 LANES = 32

@@ -12,11 +12,11 @@ from itertools import pairwise
 from math import ceil
 from typing import cast
 
-from gpu_model.assign import ring_sent_bytes
 from gpu_model.fit import specialized
 from gpu_model.machine import Machine
 from gpu_model.roles import RING, all_loads, assemble, drain, fed_cycles, loading_cycles, loop, needed, ramp
 from gpu_model.schedule import schedule_named
+from gpu_model.tiles.assign import ring_sent_bytes
 from gpu_model.work import Choice, CtaDemand, Use, Work
 from patterns.pipeline.program import Channel, Program, Role
 from patterns.pipeline.script import Finish, Op, Release, Start, Wait

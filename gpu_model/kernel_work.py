@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from gpu_model.asked import Asked
-from gpu_model.assign import latency_cycles, transfers_of, waves, with_grid, work_of
 from gpu_model.attention.work import in_grid_order, work_of_online
-from gpu_model.cluster import in_cluster, reached
-from gpu_model.cuts import Cut, Priced, row_bytes
 from gpu_model.machine import Machine
 from gpu_model.schedule import Schedule, adds_up, by_tasks, longest_first, splits_shared
 from gpu_model.smem_layout import layout_named, padding_bytes
+from gpu_model.tiles.assign import latency_cycles, transfers_of, waves, with_grid, work_of
+from gpu_model.tiles.cluster import in_cluster, reached
+from gpu_model.tiles.cuts import Cut, Priced, row_bytes
 from gpu_model.traffic import Moved
 from gpu_model.warps.tasks import with_tasks
 from gpu_model.work import Work

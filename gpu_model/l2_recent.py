@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from gpu_model.legal import Group, group_spaces
+from gpu_model.joining.legal import Group, group_spaces
 from gpu_model.machine import Machine
-from gpu_model.space import whole_reads, whole_writes
+from gpu_model.tiles.space import whole_reads, whole_writes
 from patterns.count import tensor_bytes
 from patterns.graph import Block, Graph
 from patterns.seen import part_with_rows

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from gpu_model.asked import Ask, Asked, Chosen
-from gpu_model.choose import choose
-from gpu_model.combine import Combine, choose_parts
-from gpu_model.legal import Group, group_spaces
+from gpu_model.choice.choose import choose
+from gpu_model.joining.legal import Group, group_spaces
 from gpu_model.machine import Machine
+from gpu_model.products.combine import Combine, choose_parts
 from patterns.graph import Block, Graph
 from patterns.kind import has
 from patterns.seen import part_with_rows

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from gpu_model.able_schedules import check_fixed
-from gpu_model.applies import check_applies, idle_options, unused
 from gpu_model.asked import Ask
 from gpu_model.call import call_of, combine_call
+from gpu_model.choice.able_schedules import check_fixed
+from gpu_model.choice.applies import check_applies, idle_options, unused
+from gpu_model.joining.legal import Group
 from gpu_model.l2_keep import Kept, kept_of
 from gpu_model.l2_recent import recent
 from gpu_model.laid_out import lay_out
 from gpu_model.launch import LaunchMode, launch_named
-from gpu_model.legal import Group
 from gpu_model.machine import Machine
 from gpu_model.megakernel.tasks import page_misfit
 from gpu_model.megakernel.together import Part, one_call
@@ -22,11 +22,11 @@ from gpu_model.options import options_of
 from gpu_model.policy import Policy, kernels, policy_named, together
 from gpu_model.rates import rates
 from gpu_model.schedule import AUTO
+from patterns.counting.room import held_bytes, no_room
 from patterns.errors import DoesNotFit, UserError
 from patterns.graph import Block, Graph
 from patterns.pipeline.hashed import changed
 from patterns.plan import Call, Plan
-from patterns.room import held_bytes, no_room
 from patterns.units import cycles_of_ps
 
 

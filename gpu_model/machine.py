@@ -9,9 +9,9 @@ from importlib.resources.abc import Traversable
 from typing import Literal
 
 from gpu_model.plausible import contradictions, hint, impossible
+from patterns.documents.parameters import Parameters, Rules, read_parameters
 from patterns.energy import EnergyPrices
 from patterns.once import computed_once
-from patterns.parameters import Parameters, Rules, read_parameters
 from patterns.pipeline.hashed import hashed_once
 from patterns.plugin import data_file, data_files
 from patterns.units import exact

@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from gpu_model.machine import Machine
 from gpu_model.plausible import FEATURES
-from gpu_model.product import product_of
+from gpu_model.products.product import product_of
 from patterns.dtypes import is_converted
 from patterns.graph import Graph
 from patterns.kind import has

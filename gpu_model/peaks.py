@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpu_model.machine import load_machine
 from gpu_model.plausible import FEATURES
-from patterns.peaks import Peaks
+from patterns.counting.peaks import Peaks
 
 
 def peaks_of(name: str) -> Peaks:

@@ -8,8 +8,8 @@ from functools import lru_cache
 from typing import Protocol, cast
 
 from gpu_model.asked import Ask
-from gpu_model.decisions import Answers, Decisions, Facts
-from gpu_model.legal import Group, Grouping, separate
+from gpu_model.joining.decisions import Answers, Decisions, Facts
+from gpu_model.joining.legal import Group, Grouping, separate
 from patterns.graph import Block, Graph
 from patterns.order import in_order
 from patterns.plan import Refusal

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from gpu_model.kernel_machine import least_clock_hz
 from gpu_model.machine import Machine
-from gpu_model.product import product_of
+from gpu_model.products.product import product_of
 from gpu_model.schedule import polynomial_ops
 from patterns.graph import Graph
 from patterns.kind import has

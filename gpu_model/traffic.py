@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, isqrt, prod
 
-from gpu_model.access import Access
-from gpu_model.cuts import Cut
 from gpu_model.machine import Machine
-from gpu_model.product import Product
-from gpu_model.space import steps_of, whole_writes
+from gpu_model.products.product import Product
+from gpu_model.tiles.access import Access
+from gpu_model.tiles.cuts import Cut
+from gpu_model.tiles.space import steps_of, whole_writes
 from patterns.axes import points
 from patterns.pipeline.hashed import made_directly
 from patterns.plan import Tile

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Protocol, cast
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from patterns.checkpoint.stored import Stored
-from patterns.draft import Draft
+from patterns.graph_file.draft import Draft
 from patterns.plugin import load_module, modules
 from patterns.quantization_config import QuantizationConfig
 

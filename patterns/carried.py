@@ -9,7 +9,7 @@ from typing import cast
 from patterns.axes import points
 from patterns.graph import Graph, Node
 from patterns.kind import Carrying, Demand, kind_of
-from patterns.tiles import carried_dims
+from patterns.numbers.tiles import carried_dims
 
 
 @dataclass(frozen=True)

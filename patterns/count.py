@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from patterns.axes import points, union
+from patterns.counting.executions import ONCE, Repeats, repeated
 from patterns.dtypes import bytes_of
-from patterns.executions import ONCE, Repeats, repeated
 from patterns.graph import Block, Graph, Node, Tensor
 from patterns.kind import Demand, kind_of
 from patterns.seen import Elements, touched_by

@@ -10,8 +10,8 @@ from patterns.count import node_dims
 from patterns.dtypes import are_places, is_integer
 from patterns.graph import Graph, Node, Tensor
 from patterns.kind import Operand, has, kind_of
-from patterns.memory import Memory, PerMember, full_shape, provided
-from patterns.rounding import PRECISION, RoundedResults, all_rounded, kept_types, range_of
+from patterns.numbers.memory import Memory, PerMember, full_shape, provided
+from patterns.numbers.rounding import PRECISION, RoundedResults, all_rounded, kept_types, range_of
 
 if TYPE_CHECKING:
     import numpy as np

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from patterns.spec import NodeSpec
+    from patterns.graph_file.spec import NodeSpec
 
 # updates: writes over part of its first read (a scatter).
 Trait = Literal["elementwise", "reduces", "contracts", "indexes", "updates", "moves", "carries", "communicates"]

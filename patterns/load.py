@@ -12,9 +12,9 @@ from importlib.resources.abc import Traversable
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, TypeVar
 
+from patterns.documents.foreign_bytes import foreign
+from patterns.documents.yaml_tree import Mark, Path, Tree, path_text, read_tree
 from patterns.errors import Mistake, SpecError, UserError
-from patterns.foreign_bytes import foreign
-from patterns.yaml_tree import Mark, Path, Tree, path_text, read_tree
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -129,7 +129,7 @@ def validate(model: type[Model], document: Document) -> Model:
 
     Top-level keys that start with `x-` are left out: they are a place for anchors.
     """
-    from patterns.wording import checked
+    from patterns.documents.wording import checked
 
     return checked(model, document)
 

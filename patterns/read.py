@@ -8,17 +8,17 @@ from functools import lru_cache
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
-from patterns.assemble import assembled
-from patterns.compose import ASKED, Opened, need_room, of_use, used
-from patterns.conditions import broken
 from patterns.errors import Mistake, UnknownName
 from patterns.expression import ExpressionError, ExtentsError, resolve
 from patterns.graph import Graph, Node, Tensor
+from patterns.graph_file.assemble import assembled
+from patterns.graph_file.compose import ASKED, Opened, need_room, of_use, used
+from patterns.graph_file.conditions import broken
+from patterns.graph_file.relations import relations
+from patterns.graph_file.spec import GraphSpec, graph_model
 from patterns.kind import has
 from patterns.load import Document, load_file, load_text, validate
 from patterns.members import without_lone_members
-from patterns.relations import relations
-from patterns.spec import GraphSpec, graph_model
 
 NONE: Mapping[str, str] = {}
 
@@ -50,7 +50,7 @@ def graph_watched(document: Document, overrides: Mapping[str, str], asked: set[s
 
 def read_with_warnings(path: Path | Traversable) -> tuple[Graph, tuple[Mistake, ...]]:
     """The graph in a file, and what in it is legal but suspicious. Raises as `read_graph` does."""
-    from patterns.suspicion import suspicions
+    from patterns.graph_file.suspicion import suspicions
 
     document = load_file(path)
     graph = _whole(document, NONE, Opened(), set())

@@ -15,9 +15,9 @@ from itertools import accumulate, pairwise
 from typing import get_args
 
 from patterns.count import compulsory
+from patterns.counting.needed import needed_demand
 from patterns.errors import BrokenInvariant
 from patterns.graph import Graph
-from patterns.needed import needed_demand
 from patterns.pipeline.bounds import limiting_unit
 from patterns.pipeline.calls import DEVICE, GAP, HOST, LINK, PROLOGUE
 from patterns.pipeline.overlap import EXPOSED, account

@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+from patterns.documents.scalars import plain_scalar
 from patterns.graph import Block, Graph, Node
 from patterns.kind import WrongShape, kind_of
-from patterns.scalars import plain_scalar
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_./ *()+-]*", re.ASCII)
 # Words that YAML 1.1 readers take for booleans, nothing or numbers.

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rdu_model.compilation import Choices, compile_graph, compile_metapipe
+    from rdu_model.language.perform import execute_metapipe, simulate_metapipe
+    from rdu_model.language.source import write_metapipe
     from rdu_model.lowering import check_room, lower, lower_metapipe
     from rdu_model.machine import Machine, load_machine, machine_names
     from rdu_model.metapipe import Metapipeline
     from rdu_model.orchestrate import mode_names
-    from rdu_model.perform import execute_metapipe, simulate_metapipe
     from rdu_model.rounding import rounded_results
-    from rdu_model.source import write_metapipe
 
 __all__ = [
     "Choices",
@@ -38,7 +38,7 @@ _HOME = {
     "check_room": "lowering",
     "compile_graph": "compilation",
     "compile_metapipe": "compilation",
-    "execute_metapipe": "perform",
+    "execute_metapipe": "language.perform",
     "Machine": "machine",
     "Metapipeline": "metapipe",
     "load_machine": "machine",
@@ -46,9 +46,9 @@ _HOME = {
     "lower_metapipe": "lowering",
     "machine_names": "machine",
     "mode_names": "orchestrate",
-    "simulate_metapipe": "perform",
+    "simulate_metapipe": "language.perform",
     "rounded_results": "rounding",
-    "write_metapipe": "source",
+    "write_metapipe": "language.source",
 }
 
 

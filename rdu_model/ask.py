@@ -13,8 +13,8 @@ from patterns.dtypes import bytes_of
 from patterns.follow import Follow, chain_of, follows, leaders, with_steps
 from patterns.graph import Graph, Node, Tensor
 from patterns.kind import Demand, Kind, kind_of
+from patterns.numbers.tiles import accumulated_dims, carried_dims, tiled_dims
 from patterns.pipeline.program import UnitClass
-from patterns.tiles import accumulated_dims, carried_dims, tiled_dims
 from rdu_model.lookups import Lookup, lookups_among
 
 Relation = Literal["free", "reduced", "absent", "blocked"]

@@ -19,7 +19,7 @@ from rdu_model.machine import Machine
 from rdu_model.pipe import Carry, Load, Stage
 from rdu_model.price import Grid, cycles, grid, rereads
 from rdu_model.shortage import Shortage
-from rdu_model.streams import Stream, slots_ahead
+from rdu_model.tiles.streams import Stream, slots_ahead
 
 # The pace of what holds nobody up.
 NONE = Fraction(0)

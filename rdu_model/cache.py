@@ -12,14 +12,14 @@ from typing import NamedTuple
 
 from patterns.graph import Graph, Node, Tensor
 from patterns.pipeline.hashed import changed
-from rdu_model.calls import Made, make
-from rdu_model.cutting import Part
+from rdu_model.cuts.calls import Made, make
+from rdu_model.cuts.cutting import Part
 from rdu_model.extents import named_extents
+from rdu_model.floor.wiring import wired
 from rdu_model.homes import Homes
 from rdu_model.machine import Machine
 from rdu_model.section import Section
 from rdu_model.sections import Piece
-from rdu_model.wiring import wired
 
 # What is worked out of a section and follows from its content: once for all graphs that have it.
 SAME = ("program", "counters", "moves", "tiling", "events", "buffers_of", "pmus", "pcus")

@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
+from patterns.counting.room import held_bytes
 from patterns.errors import DoesNotFit, UnknownName
 from patterns.graph import Block, Graph
 from patterns.plan import Refusal
-from patterns.room import held_bytes
 from patterns.units import PS_PER_S
 from rdu_model.cache import made
-from rdu_model.calls import Made
-from rdu_model.cut_written import cut_written
-from rdu_model.cutting import Part
+from rdu_model.cuts.calls import Made
+from rdu_model.cuts.cutting import Part
+from rdu_model.cuts.separate import apart
 from rdu_model.fit import check_family, check_memory, check_sockets, check_stages, check_streams
+from rdu_model.floor.wiring import wired
 from rdu_model.homes import Homes
+from rdu_model.language.cut_written import cut_written
+from rdu_model.language.written import check_written
 from rdu_model.machine import Machine
 from rdu_model.memory import expected, transfers
 from rdu_model.nearest import with_nearest
@@ -23,11 +26,8 @@ from rdu_model.orchestrate import Intended, call_ps, launch_cost, mode_named
 from rdu_model.pipe import SOCKETS, Metapipe
 from rdu_model.section import Section
 from rdu_model.sections import Piece, spread_out
-from rdu_model.separate import apart
 from rdu_model.shortage import Stop, refuse
 from rdu_model.spill import Home, as_homes, find_homes
-from rdu_model.wiring import wired
-from rdu_model.written import check_written
 
 PLACEMENTS = ("estimate", "full")
 COLLECTIVES = ("overlapped", "separate")

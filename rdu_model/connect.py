@@ -12,7 +12,6 @@ from functools import cached_property
 
 from patterns.graph import Block, Graph
 from rdu_model.ask import Asked
-from rdu_model.nests import Nest, Shape, paths_of
 from rdu_model.pipe import (
     ITERATION,
     Carry,
@@ -28,6 +27,7 @@ from rdu_model.pipe import (
     placed,
     reads_of,
 )
+from rdu_model.tiles.nests import Nest, Shape, paths_of
 
 Place = tuple[int, ...]
 

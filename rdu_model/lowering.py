@@ -9,7 +9,7 @@ from patterns.graph import Graph
 from patterns.plan import Call, Plan, Rates, Resource
 from patterns.units import exact
 from rdu_model.compilation import Choices, Compilation, compile_graph, compile_metapipe, expected_homes
-from rdu_model.depths import shallow_buffers
+from rdu_model.language.depths import shallow_buffers
 from rdu_model.machine import Machine, macs_per_pcu, usable_pcus
 from rdu_model.memory import off_chip
 from rdu_model.operand_types import widened

@@ -12,8 +12,8 @@ from functools import lru_cache
 from importlib.resources.abc import Traversable
 from typing import Literal
 
+from patterns.documents.parameters import Parameters, Rules, read_parameters
 from patterns.energy import EnergyPrices
-from patterns.parameters import Parameters, Rules, read_parameters
 from patterns.pipeline.hashed import hashed_once
 from patterns.plugin import data_file, data_files
 from patterns.units import cycles_of_ps, exact

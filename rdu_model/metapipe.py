@@ -26,11 +26,11 @@ from contextlib import contextmanager
 from patterns.errors import UserError
 from patterns.graph import Argument
 from patterns.kind import kind_named
-from rdu_model.draft import Arguments, Wanted
-from rdu_model.due import name_of, names_of, new_dims, text, truth, whole
+from rdu_model.language.draft import Arguments, Wanted
+from rdu_model.language.due import name_of, names_of, new_dims, text, truth, whole
+from rdu_model.language.rows import RowWords
+from rdu_model.language.writing import OpenPipe, Region, Tile, Writing
 from rdu_model.pipe import ITERATION, SOCKETS, Load, Metapipe, Reorder, Store
-from rdu_model.rows import RowWords
-from rdu_model.writing import OpenPipe, Region, Tile, Writing
 
 
 def steps_of(extent: int, tile: int) -> int:

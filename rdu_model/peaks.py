@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from patterns.peaks import Peaks
+from patterns.counting.peaks import Peaks
 from rdu_model.machine import load_machine, macs_per_pcu
 
 

@@ -13,11 +13,11 @@ from patterns.pipeline.program import Program
 from patterns.plan import Tiling
 from rdu_model.buffers import Buffer, Group
 from rdu_model.energy import section_events
+from rdu_model.floor.placement import Placed
+from rdu_model.floor.wires import Wire
 from rdu_model.flow import Flow
 from rdu_model.homes import Homes
 from rdu_model.machine import Machine
-from rdu_model.placement import Placed
-from rdu_model.wires import Wire
 
 if TYPE_CHECKING:
     from rdu_model.memory import Move
@@ -75,7 +75,7 @@ class Section:
     def estimated(self) -> Section:
         """The section with wires by formula."""
         # What is worked out of a section imports this file.
-        from rdu_model.estimate import estimate
+        from rdu_model.floor.estimate import estimate
 
         return replace(self, wires=estimate(self).wires)
 
@@ -101,7 +101,7 @@ class Section:
     @cached_property
     def tiling(self) -> Tiling:
         """How it cuts what it computes."""
-        from rdu_model.tiling import tiling_of
+        from rdu_model.tiles.tiling import tiling_of
 
         return tiling_of(self.flow.metapipe.body)
 

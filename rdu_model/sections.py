@@ -11,19 +11,19 @@ from rdu_model.ask import Asked, ask_all
 from rdu_model.banks import map_to_banks
 from rdu_model.buffers import Group, buffers, group
 from rdu_model.connect import connect
+from rdu_model.floor.ports import lacking_ports
 from rdu_model.flow import Flow, take_apart
 from rdu_model.homes import Homes
 from rdu_model.machine import Machine, usable_pcus
-from rdu_model.nests import without
 from rdu_model.parallelize import Task, allocate
 from rdu_model.pipe import Metapipe, Stage
-from rdu_model.ports import lacking_ports
-from rdu_model.predict import predict
 from rdu_model.price import grid
 from rdu_model.section import Section
 from rdu_model.shortage import Shortage
-from rdu_model.sketch import Sketch, Within, single_steps
-from rdu_model.tiling import MANY_NODES, shapes_of, tile
+from rdu_model.tiles.nests import without
+from rdu_model.tiles.predict import predict
+from rdu_model.tiles.sketch import Sketch, Within, single_steps
+from rdu_model.tiles.tiling import MANY_NODES, shapes_of, tile
 
 # How often tiles are chosen, again with less room to plan with where the buffers turn out too large; of sections with
 # very many nodes, where each time takes long, less often.

@@ -13,12 +13,12 @@ from hypothesis import Phase, given, note, settings
 from hypothesis import strategies as st
 
 from patterns.count import compulsory, node_demand
+from patterns.counting.needed import needed_demand
 from patterns.errors import Deadlock, UserError
 from patterns.evaluate import evaluate, random_arrays
-from patterns.execute import execute
 from patterns.graph import Graph
 from patterns.kind import has
-from patterns.needed import needed_demand
+from patterns.numbers.execute import execute
 from patterns.pipeline.bounds import lower_bound
 from patterns.pipeline.overlap import account
 from patterns.pipeline.simulate import simulate

@@ -20,7 +20,7 @@ PARTS = {
 
 @cache
 def _graph_schema() -> Mapping[str, Any]:
-    from patterns.schema import graph_schema
+    from patterns.graph_file.schema import graph_schema
 
     return graph_schema()
 

@@ -13,10 +13,10 @@ from typing import Any, cast
 
 from experiments.documented.said import Said
 from experiments.sides import MODELS, Family
+from patterns.documents.parameter_values import limits_of
+from patterns.documents.parameters import OWN_NAME
 from patterns.energy import EnergyPrices
 from patterns.load import load_file
-from patterns.parameter_values import limits_of
-from patterns.parameters import OWN_NAME
 from patterns.units import dimension_of
 
 

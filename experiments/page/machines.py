@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from experiments.request import Request
     from experiments.sides import Family
-    from patterns.parameters import Parameters
+    from patterns.documents.parameters import Parameters
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.path import Path
     from matplotlib.transforms import Affine2D
 
-    from rdu_model.fabric import Edge
+    from rdu_model.floor.fabric import Edge
 
     Color = tuple[float, float, float]
 

@@ -7,7 +7,7 @@ from typing import Protocol, cast
 
 from experiments.profile.recording import GIVE, Recording, Unreadable
 from experiments.profile.unpacked import GZIP, BrokenPack, pieces
-from patterns.foreign_bytes import foreign
+from patterns.documents.foreign_bytes import foreign
 from patterns.plugin import load_module, modules
 
 FORMATS = "experiments.profile.formats"

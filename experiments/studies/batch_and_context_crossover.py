@@ -53,7 +53,7 @@ def cases() -> Iterator[Match]:
 def simulated(point: Point) -> Brief | Report | None:
     """A step as a sweep runs it; None where memory has no room."""
     from experiments.sweep.engine import simulate_point
-    from patterns.contents import workload_digest
+    from patterns.graph_file.contents import workload_digest
 
     try:
         return simulate_point(point, (), workload_digest(point.workload))

@@ -70,7 +70,7 @@ def _vector_op(machine: str) -> Record:
 def _run(point: Point) -> Record:
     """The energy of a run, beside that of the operations that its graph needs."""
     from experiments.point import run_point
-    from patterns.needed import needed_demand
+    from patterns.counting.needed import needed_demand
 
     outcome = run_point(point)
     demand, energy = needed_demand(outcome.execution.plan.graph), outcome.report.energy

@@ -172,7 +172,7 @@ def inputs(dtype: str) -> Arrays:
     """Normal numbers with outliers, rounded to a type."""
     import numpy
 
-    from patterns.rounding import rounded
+    from patterns.numbers.rounding import rounded
 
     random = numpy.random.default_rng(SEED)
     return {name: rounded(_with_outliers(random), dtype).astype(float) for name in "qkv"}
@@ -200,7 +200,7 @@ def errors(method: Method) -> tuple[float, float]:
     import gpu_model
     import rdu_model
     from patterns.evaluate import evaluate
-    from patterns.execute import execute
+    from patterns.numbers.execute import execute
 
     arrays, graph = inputs(method.dtype), graph_of(method)
     exact = evaluate(attention("fp32"), arrays)["y"]

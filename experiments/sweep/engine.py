@@ -12,8 +12,8 @@ from experiments.request import Request
 from experiments.settings import Settings
 from experiments.sides import Family, Side, check_room, load_machine, lower, side_on
 from patterns.brief import Brief, brief
-from patterns.contents import workload_digest
 from patterns.errors import UserError
+from patterns.graph_file.contents import workload_digest
 from patterns.run import run_plan
 from patterns.summarize import summarize
 

@@ -14,9 +14,9 @@ from importlib import import_module
 
 from experiments.point import Point
 from experiments.sides import MODELS, Family, families_of, in_each, machine_names, mode_names
+from patterns.documents.parameters import parameter_names
 from patterns.errors import UserError, did_you_mean
 from patterns.library import GRAPH_SUFFIXES, MEMBERS_EXTENT, PHASES, names, workload
-from patterns.parameters import parameter_names
 from patterns.units import dimension_of, parse_quantity
 
 FIELD, GRAPH, OPTION = "field", "graph", "option"

@@ -12,8 +12,8 @@ from importlib.resources.abc import Traversable
 
 from experiments.point import Point
 from experiments.sides import MODELS, RDU_CHOICES, Family, families_of
-from patterns.contents import workload_digest
 from patterns.errors import UserError
+from patterns.graph_file.contents import workload_digest
 
 MISSING = "missing"
 # What a row depends on besides the models: how a point is run, and what is told of it.

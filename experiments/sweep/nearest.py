@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from experiments.sweep.engine import BUGS, graph_of, need_room, plan_of
 from experiments.sweep.greatest import greatest
 from patterns.count import exchanged_bytes, parameter_bytes, state_capacity_bytes
+from patterns.counting.room import held_bytes
 from patterns.errors import DoesNotFit, UserError
 from patterns.plural import number_of
-from patterns.room import held_bytes
 
 if TYPE_CHECKING:
     from experiments.point import Point

@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from experiments.sweep.fields import Known, Place, is_path, known_names, mistaken
 from experiments.sweep.values import Value
 from experiments.sweep.where import Filter, need_names, parse_filter, plain_name
+from patterns.documents.scalars import plain_scalar
 from patterns.errors import Mistake, UserError
 from patterns.expression import ExpressionError
 from patterns.library import names as workload_names
 from patterns.load import Document, load_file, load_text, validate
-from patterns.scalars import plain_scalar
 
 if TYPE_CHECKING:
     from experiments.sweep.spec import SweepSpec
-    from patterns.yaml_tree import Path as DataPath
+    from patterns.documents.yaml_tree import Path as DataPath
 
 Pairs = tuple[tuple[str, Value], ...]
 Columns = tuple[tuple[str, tuple[Value, ...]], ...]

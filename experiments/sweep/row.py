@@ -10,8 +10,8 @@ from experiments.export import LEVELS
 from experiments.point import off_chip_bytes
 from experiments.sweep.engine import BUGS, simulate_point
 from experiments.sweep.nearest import nearest_change
-from patterns.compose import ASKED
 from patterns.errors import DoesNotFit, UserError
+from patterns.graph_file.compose import ASKED
 
 if TYPE_CHECKING:
     from experiments.point import Point

@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, PlainValidator, WithJsonSchema
 
 from experiments.sweep.values import SERIES, value_of, values_of
-from patterns.schema import DIALECT, model_schema
-from patterns.spec import Strict
+from patterns.graph_file.schema import DIALECT, model_schema
+from patterns.graph_file.spec import Strict
 
 TITLE = "patternloom sweep"
 VERSION = 1

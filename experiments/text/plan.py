@@ -10,8 +10,8 @@ from experiments.text.page import Code, Part, Verbatim
 from experiments.text.quantity import bytes_text, time_text
 from experiments.text.states import states_parts
 from experiments.text.table import Column, Table
+from patterns.counting.gains import Gain, gains
 from patterns.errors import UnknownName
-from patterns.gains import Gain, gains
 from patterns.pipeline.listing import listing
 from patterns.pipeline.text import text_timeline, timeline_line
 from patterns.plural import number_of

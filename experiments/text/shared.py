@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from patterns.copies import copies
+from patterns.counting.copies import copies
 
 if TYPE_CHECKING:
     from experiments.request import Request

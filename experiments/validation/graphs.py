@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache, lru_cache
 
+from patterns.counting.needed import function_of
 from patterns.dtypes import dtype_bits
 from patterns.graph import Graph
 from patterns.library import workload
-from patterns.needed import function_of
 from patterns.read import parse_graph
 
 # Dynamic quantisation of a whole tensor: its greatest absolute value (by rows, then of all), then scale and convert.

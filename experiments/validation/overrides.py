@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, get_args
 
 from experiments.sides import Family, load_machine
+from patterns.documents.parameters import parameter_names
 from patterns.errors import UserError
-from patterns.parameters import parameter_names
 
 if TYPE_CHECKING:
     from experiments.validation.row import Row

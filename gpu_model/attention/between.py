@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from gpu_model.product import Product
-from gpu_model.space import Space
+from gpu_model.products.product import Product
+from gpu_model.tiles.space import Space
 from patterns.count import node_dims
+from patterns.counting.needed import masks
 from patterns.graph import Node
 from patterns.kind import has
-from patterns.needed import masks
-from patterns.online import Partial, partials
+from patterns.numbers.online import Partial, partials
 
 WHOLE = Partial("whole")
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from functools import lru_cache
 
-from gpu_model.cuts import Cut
-from gpu_model.space import Space
-from patterns.needed import Mask, masks
+from gpu_model.tiles.cuts import Cut
+from gpu_model.tiles.space import Space
+from patterns.counting.needed import Mask, masks
 from patterns.pipeline.hashed import changed
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gpu_model.cuts import Cut
 from gpu_model.machine import Machine
+from gpu_model.tiles.cuts import Cut
 
 
 def least_loading(cut: Cut, read_bytes: int, machine: Machine) -> int:

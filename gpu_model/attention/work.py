@@ -12,22 +12,22 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from gpu_model.alike import alike
-from gpu_model.assign import Sharing, Transfers, uses, waves
 from gpu_model.attention.between import Between, between
 from gpu_model.attention.busiest import busiest
-from gpu_model.cuts import Amounts, Cut, Priced
+from gpu_model.choice.alike import alike
 from gpu_model.machine import Machine
 from gpu_model.price import Transfer, mma
-from gpu_model.product import Product
+from gpu_model.products.product import Product
+from gpu_model.tiles.assign import Sharing, Transfers, uses, waves
+from gpu_model.tiles.cuts import Amounts, Cut, Priced
 from gpu_model.traffic import Moved
 from gpu_model.work import Use, Wave, Work
 from patterns.axes import points
 from patterns.count import node_demand, node_dims, storage_of
+from patterns.counting.needed import function_of
 from patterns.dtypes import bytes_of
 from patterns.graph import Node
 from patterns.kind import has
-from patterns.needed import function_of
 from patterns.once import computed_once
 from patterns.pipeline.hashed import changed
 

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from gpu_model.fusion import epilogue, library, operator
-from gpu_model.joins import join_what_pays
-from gpu_model.kernel_cost import Cost, Costs, device_time, pace
-from gpu_model.legal import Grouping
-from gpu_model.partition import cheapest, orders
+from gpu_model.joining.joins import join_what_pays
+from gpu_model.joining.kernel_cost import Cost, Costs, device_time, pace
+from gpu_model.joining.legal import Grouping
+from gpu_model.joining.partition import cheapest, orders
 from gpu_model.policy import joined
 
 RANK = 4

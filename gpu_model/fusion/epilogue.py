@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpu_model.conversions import join_conversions
 from gpu_model.fusion import library
 from gpu_model.fusion.operator import read_as_strides
-from gpu_model.legal import Group, Grouping
+from gpu_model.joining.legal import Group, Grouping
 from gpu_model.machine import Machine
-from gpu_model.spaces import spaces_of
-from gpu_model.whole import made_dims
-from gpu_model.within import ends_in_windows
+from gpu_model.products.conversions import join_conversions
+from gpu_model.tiles.spaces import spaces_of
+from gpu_model.tiles.whole import made_dims
+from gpu_model.tiles.within import ends_in_windows
 from patterns.axes import points
 from patterns.graph import Graph
 from patterns.kind import has

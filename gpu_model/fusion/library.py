@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from gpu_model.block_scales import join_block_scales
-from gpu_model.conversions import join_conversions
 from gpu_model.fusion.operator import elementwise, is_products, join_chains, read_as_strides
-from gpu_model.legal import Group, Grouping
-from gpu_model.lookups import is_lookup, lookups
+from gpu_model.joining.legal import Group, Grouping
 from gpu_model.machine import Machine
-from gpu_model.product import product_of
+from gpu_model.products.block_scales import join_block_scales
+from gpu_model.products.conversions import join_conversions
+from gpu_model.products.lookups import is_lookup, lookups
+from gpu_model.products.product import product_of
 from patterns.axes import points
 from patterns.graph import Graph, Node
 from patterns.kind import has

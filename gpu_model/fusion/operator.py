@@ -4,8 +4,8 @@ product, gather and scatter is its own, and a buffer is read as strides by the k
 
 from __future__ import annotations
 
-from gpu_model.legal import Group, Grouping
-from gpu_model.lookups import lookups
+from gpu_model.joining.legal import Group, Grouping
+from gpu_model.products.lookups import lookups
 from patterns.kind import has
 
 RANK = 1

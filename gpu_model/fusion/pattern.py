@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpu_model.legal import Grouping
+from gpu_model.joining.legal import Grouping
 
 # How much a policy fuses, for listing them in order.
 RANK = 0

@@ -11,13 +11,13 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil
 
-from gpu_model.access import Access
 from gpu_model.asked import Asked
-from gpu_model.cuts import Amounts, Cut
 from gpu_model.exchange import Phase, phases_of, sent_bytes
 from gpu_model.laid_out import LaidOut
 from gpu_model.machine import Machine
 from gpu_model.price import Transfer, hbm_cycles, path_cycles
+from gpu_model.tiles.access import Access
+from gpu_model.tiles.cuts import Amounts, Cut
 from gpu_model.traffic import hbm_reads, stays_in_l2
 from gpu_model.work import Use, Work
 from patterns.count import tensor_bytes

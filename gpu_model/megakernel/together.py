@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from gpu_model.call import tiling_of
-from gpu_model.cuts import Amounts
 from gpu_model.energy import Events, combine_events, kernel_events
+from gpu_model.joining.legal import Group
 from gpu_model.laid_out import LaidOut
-from gpu_model.legal import Group
 from gpu_model.machine import Machine
 from gpu_model.megakernel.paged import Body, program
 from gpu_model.megakernel.tasks import Operator, Task, operators_of, page_misfit, page_slots, task_of
+from gpu_model.tiles.cuts import Amounts
 from patterns.count import storage_of
 from patterns.energy import Event
 from patterns.graph import Block, Graph

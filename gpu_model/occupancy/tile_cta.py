@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from gpu_model.able_schedules import check_fixed, loader_of
-from gpu_model.applies import served
+from gpu_model.choice.able_schedules import check_fixed, loader_of
+from gpu_model.choice.applies import served
 from gpu_model.fit import misfit, most_slots, resident
 from gpu_model.loader import loader_named
 from gpu_model.machine import Machine

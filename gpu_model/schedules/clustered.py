@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gpu_model.cluster import has_common_operand, meet_cluster, on_cta, remotely
 from gpu_model.fit import specialized
 from gpu_model.machine import Machine
 from gpu_model.price import issue_cycles
@@ -29,6 +28,7 @@ from gpu_model.roles import (
     used_cycles,
 )
 from gpu_model.schedule import Job
+from gpu_model.tiles.cluster import has_common_operand, meet_cluster, on_cta, remotely
 from gpu_model.work import Choice, CtaDemand, Use, Wave, Work
 from patterns.pipeline.program import Barrier, Channel, Program, Role
 from patterns.pipeline.script import Acquire, Free, Op, Release, Start, Wait, copy, multicast

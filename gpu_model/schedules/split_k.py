@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from gpu_model.fit import specialized
 from gpu_model.machine import Machine
+from gpu_model.products.shares import Share, filling_splits, share_cycles, share_program, split_partials, split_share
 from gpu_model.ring_paths import deepest_ring
 from gpu_model.schedule import Job
-from gpu_model.shares import Share, filling_splits, share_cycles, share_program, split_partials, split_share
 from gpu_model.work import Choice, CtaDemand, Grid, Work
 from patterns.pipeline.program import Program
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from gpu_model.fit import specialized
 from gpu_model.machine import Machine
+from gpu_model.products.shares import Share, even_partials, even_share, share_cycles, share_program
 from gpu_model.ring_paths import deepest_ring
 from gpu_model.schedule import Job
-from gpu_model.shares import Share, even_partials, even_share, share_cycles, share_program
 from gpu_model.work import Choice, CtaDemand, Grid, Work
 from patterns.pipeline.program import Program
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import lru_cache
 
-from gpu_model.cluster import meet_cluster, on_cta
 from gpu_model.machine import Machine
 from gpu_model.occupancy.tmem import ACCUMULATORS, issued, results_held
 from gpu_model.roles import RING, all_loads, assemble, drain, hand_over, loop, ramp
 from gpu_model.schedule import Job
 from gpu_model.schedules import tcgen05
+from gpu_model.tiles.cluster import meet_cluster, on_cta
 from gpu_model.work import Choice, CtaDemand, Work
 from patterns.pipeline.program import Barrier, Channel, Program, Role
 from patterns.pipeline.script import Acquire, Effect, Fill, Free, Op, Start, Wait

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
-from gpu_model.assign import Sharing, uses
-from gpu_model.cuts import Cut, Priced, amounts_of
 from gpu_model.machine import Machine
 from gpu_model.occupancy.limits import WARP
-from gpu_model.space import steps_of
+from gpu_model.tiles.assign import Sharing, uses
+from gpu_model.tiles.cuts import Cut, Priced, amounts_of
+from gpu_model.tiles.space import steps_of
 from gpu_model.warps.assignment import lanes_of
 from gpu_model.work import Task, Use, Work
 from patterns.axes import points

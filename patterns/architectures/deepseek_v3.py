@@ -20,7 +20,7 @@ from patterns.decoder.latent import LatentConfig, with_latent_attention
 from patterns.decoder.layers import with_layers
 from patterns.decoder.routing import with_routing
 from patterns.decoder.stored import TABLE
-from patterns.draft import Draft
+from patterns.graph_file.draft import Draft
 
 ARCHITECTURES = ("DeepseekV3ForCausalLM",)
 MODEL_TYPES = ("deepseek_v3",)

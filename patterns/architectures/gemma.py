@@ -10,7 +10,7 @@ from patterns.decoder.config import DecoderConfig
 from patterns.decoder.draft import decoder
 from patterns.decoder.norms import with_unit_gains
 from patterns.decoder.stored import TABLE
-from patterns.draft import Draft
+from patterns.graph_file.draft import Draft
 
 ARCHITECTURES = ("GemmaForCausalLM",)
 MODEL_TYPES = ("gemma",)

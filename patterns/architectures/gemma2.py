@@ -13,7 +13,7 @@ from patterns.decoder.caps import with_cap
 from patterns.decoder.norms import with_post_norms, with_unit_gains
 from patterns.decoder.stored import TABLE
 from patterns.decoder.windows import WindowedConfig, with_windows
-from patterns.draft import Draft
+from patterns.graph_file.draft import Draft
 
 ARCHITECTURES = ("Gemma2ForCausalLM",)
 MODEL_TYPES = ("gemma2",)

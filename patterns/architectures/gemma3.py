@@ -9,7 +9,7 @@ from patterns.architecture import Absent, Count, Layers
 from patterns.architectures import gemma, gemma2
 from patterns.decoder.norms import with_head_norms, with_post_norms, with_unit_gains
 from patterns.decoder.windows import with_windows
-from patterns.draft import Draft
+from patterns.graph_file.draft import Draft
 
 ARCHITECTURES = ("Gemma3ForCausalLM",)
 MODEL_TYPES = ("gemma3_text",)

@@ -9,7 +9,7 @@ from patterns.decoder.biases import ATTENTION, FEED_FORWARD, with_biases
 from patterns.decoder.config import DecoderConfig
 from patterns.decoder.draft import decoder
 from patterns.decoder.stored import TABLE
-from patterns.draft import Draft
+from patterns.graph_file.draft import Draft
 
 ARCHITECTURES = ("LlamaForCausalLM",)
 MODEL_TYPES = ("llama",)

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from patterns.architecture import Absent, ConfigFields, Count
 from patterns.checkpoint.stored import stored
-from patterns.draft import Draft, library_draft
+from patterns.graph_file.draft import Draft, library_draft
 
 ARCHITECTURES = ("MambaForCausalLM",)
 MODEL_TYPES = ("mamba",)

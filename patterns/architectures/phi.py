@@ -11,7 +11,7 @@ from patterns.decoder.biases import ATTENTION, with_biases
 from patterns.decoder.config import DecoderConfig
 from patterns.decoder.draft import decoder
 from patterns.decoder.stored import TABLE
-from patterns.draft import Draft
+from patterns.graph_file.draft import Draft
 
 ARCHITECTURES = ("PhiForCausalLM",)
 MODEL_TYPES = ("phi",)

@@ -8,7 +8,7 @@ from patterns.checkpoint.stored import stored
 from patterns.decoder.draft import decoder
 from patterns.decoder.stored import TABLE
 from patterns.decoder.windows import WindowedConfig, with_windows
-from patterns.draft import Draft
+from patterns.graph_file.draft import Draft
 
 ARCHITECTURES = ("Phi3ForCausalLM",)
 MODEL_TYPES = ("phi3",)

@@ -8,7 +8,7 @@ from patterns.decoder.biases import ATTENTION_INPUTS, with_biases
 from patterns.decoder.draft import decoder
 from patterns.decoder.stored import TABLE
 from patterns.decoder.windows import WindowedConfig, with_windows
-from patterns.draft import Draft
+from patterns.graph_file.draft import Draft
 
 ARCHITECTURES = ("Qwen2ForCausalLM", "Qwen2VLForConditionalGeneration", "Qwen2_5_VLForConditionalGeneration")
 MODEL_TYPES = ("qwen2", "qwen2_vl", "qwen2_5_vl", "qwen2_vl_text", "qwen2_5_vl_text")

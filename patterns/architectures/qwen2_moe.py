@@ -9,7 +9,7 @@ from patterns.decoder.biases import ATTENTION_INPUTS, with_biases
 from patterns.decoder.draft import decoder
 from patterns.decoder.experts import expert_extents, with_shared_expert, with_shares_of_all
 from patterns.decoder.windows import with_windows
-from patterns.draft import Draft
+from patterns.graph_file.draft import Draft
 
 ARCHITECTURES = ("Qwen2MoeForCausalLM",)
 MODEL_TYPES = ("qwen2_moe",)

@@ -9,7 +9,7 @@ from patterns.decoder.draft import decoder
 from patterns.decoder.norms import with_head_norms
 from patterns.decoder.stored import TABLE
 from patterns.decoder.windows import with_windows
-from patterns.draft import Draft
+from patterns.graph_file.draft import Draft
 
 ARCHITECTURES = ("Qwen3ForCausalLM",)
 MODEL_TYPES = ("qwen3", "qwen3_vl_text")

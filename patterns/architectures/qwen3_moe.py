@@ -14,7 +14,7 @@ from patterns.decoder.experts import NarrowExpertsConfig, expert_extents, with_s
 from patterns.decoder.norms import with_head_norms
 from patterns.decoder.stored import TABLE
 from patterns.decoder.windows import with_windows
-from patterns.draft import Draft
+from patterns.graph_file.draft import Draft
 
 ARCHITECTURES = ("Qwen3MoeForCausalLM",)
 MODEL_TYPES = ("qwen3_moe", "qwen3_vl_moe_text")

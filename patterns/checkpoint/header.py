@@ -14,9 +14,9 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
+from patterns.documents.json_document import Repeated, unrepeated
 from patterns.dtypes import BYTE_BITS
 from patterns.errors import Mistake, SpecError, UserError
-from patterns.json_document import Repeated, unrepeated
 
 LENGTH_BYTES = 8
 # The format's own limit.

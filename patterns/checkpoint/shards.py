@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from patterns.checkpoint.header import StoredTensor, at, read_header, refuse
+from patterns.documents.json_document import Repeated, unrepeated
 from patterns.errors import Mistake, SpecError, UserError
-from patterns.json_document import Repeated, unrepeated
 
 INDEX_END = ".safetensors.index.json"
 # The index of the largest models has a hundred thousand tensors.

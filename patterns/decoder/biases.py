@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from patterns.decoder import BLOCK
-from patterns.draft import Draft
+from patterns.graph_file.draft import Draft
 
 # Of what a node gives: the dims of its bias. What members sum up gets its bias once, after the sum.
 DIMS: Mapping[str, str] = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from patterns.draft import Draft
+from patterns.graph_file.draft import Draft
 
 CAP = """
 ${x}_small:  {kind: map, fn: scale, reads: [${x}], by: ${inverse}}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from patterns.decoder.config import DecoderConfig
 from patterns.decoder.rotary import with_partial_rotary
-from patterns.draft import Draft, library_draft
+from patterns.graph_file.draft import Draft, library_draft
 
 
 def decoder(config: DecoderConfig, graph: str = "llama", **extents: int) -> Draft:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from patterns.architecture import Count
 from patterns.decoder import BLOCK
 from patterns.decoder.config import DecoderConfig
-from patterns.draft import Draft
+from patterns.graph_file.draft import Draft
 
 # The shares of all experts' softmax, which are not divided by their sum over the chosen.
 SHARES_OF_ALL = """

@@ -6,7 +6,7 @@ heads, which are dims of their own here. Operands are widened to the model's typ
 
 from __future__ import annotations
 
-from patterns.draft import Draft
+from patterns.graph_file.draft import Draft
 
 DTYPE = "fp8_e4m3"
 LEFT_OUT = f"matrices of layers in {DTYPE}, their scales (0.02 % of the bytes) left out"

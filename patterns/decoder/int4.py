@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from patterns.draft import Data, Draft, written_nodes
+from patterns.graph_file.draft import Data, Draft, written_nodes
 
 BITS = 4
 WIDENED = """

@@ -6,7 +6,7 @@ from patterns.architecture import Count
 from patterns.checkpoint.stored import stored
 from patterns.decoder import BLOCK
 from patterns.decoder.experts import ExpertsConfig
-from patterns.draft import Draft, library_draft
+from patterns.graph_file.draft import Draft, library_draft
 
 GRAPH = "mla_decode"
 # What grouped-query attention has, and latent attention has not.

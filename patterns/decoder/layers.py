@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import Any, Generic, TypeVar
 
 from patterns.decoder import BLOCK
-from patterns.draft import Data, Draft
+from patterns.graph_file.draft import Data, Draft
 
 # Layers of a period: of a longer one, each run of alike layers is a block.
 LONGEST_PERIOD = 8

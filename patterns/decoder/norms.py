@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from patterns.decoder import BLOCK
-from patterns.draft import Draft
+from patterns.graph_file.draft import Draft
 
 RMS_NORM = """
 ${x}_squares: {kind: map,    fn: square, reads: [${x}]}

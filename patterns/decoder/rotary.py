@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from patterns.draft import Draft
+from patterns.graph_file.draft import Draft
 
 PARTIAL = """
 ${x}_turned: {kind: buffer, fn: slice,  reads: [${x}], along: head_dim, start: 0, to: rotary}

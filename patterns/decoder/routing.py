@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from patterns.decoder import BLOCK
 from patterns.decoder.experts import SHARES_OF_ALL
-from patterns.draft import Draft
+from patterns.graph_file.draft import Draft
 
 # Mixtral's nodes from the router's scores to the experts' shares.
 MIXTRAL = ("best", "chosen", "best_top", "best_shifted", "best_powers", "best_total", "share")

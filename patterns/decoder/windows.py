@@ -10,7 +10,7 @@ from pydantic import Field
 from patterns.decoder import BLOCK
 from patterns.decoder.config import DecoderConfig
 from patterns.decoder.layers import segments, with_layers
-from patterns.draft import WRITTEN_DTYPE, Draft
+from patterns.graph_file.draft import WRITTEN_DTYPE, Draft
 
 SLOTS = "kept"
 SLIDING = "sliding_attention"

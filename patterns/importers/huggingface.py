@@ -16,11 +16,11 @@ from typing import Any, cast
 from patterns.architecture import Architecture, ConfigFields, architecture_of, names_in, supported
 from patterns.decoder.fp8 import LEFT_OUT, with_fp8
 from patterns.decoder.int4 import refusals, with_int4
-from patterns.draft import NONE, Draft
+from patterns.documents.json_document import read_json
 from patterns.errors import UserError
 from patterns.graph import Graph
+from patterns.graph_file.draft import NONE, Draft
 from patterns.importer import Source
-from patterns.json_document import read_json
 from patterns.load import Document, read_text, validate
 from patterns.quantization_config import FP8
 

@@ -13,9 +13,9 @@ from typing import Any, cast
 from patterns.checkpoint.compared import differences, totals
 from patterns.checkpoint.header import refuse
 from patterns.checkpoint.shards import INDEX_END, read_tensors
-from patterns.draft import NONE
 from patterns.errors import UserError
 from patterns.graph import Graph
+from patterns.graph_file.draft import NONE
 from patterns.importer import Source
 from patterns.importers import huggingface
 from patterns.load import read_text

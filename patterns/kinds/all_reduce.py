@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 from patterns.axes import aligned, points
 from patterns.dtypes import bytes_of
 from patterns.graph import Graph, Node, Tensor
+from patterns.graph_file.spec import NodeSpec
 from patterns.kind import Demand, Operand, Trait, WrongShape
 from patterns.shape import kept, need_extent, need_reads
-from patterns.spec import NodeSpec
 
 if TYPE_CHECKING:
     import numpy as np

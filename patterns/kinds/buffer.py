@@ -25,10 +25,10 @@ from pydantic import create_model, field_validator
 from patterns.axes import points
 from patterns.errors import UnknownName
 from patterns.graph import Graph, Node, Tensor
+from patterns.graph_file.spec import NodeSpec
 from patterns.kind import Demand, Operand, Trait, WrongShape
 from patterns.move import Move, Whole, move_of, moves, reaching
 from patterns.shape import counts, kept, listed, need_dim, need_reads
-from patterns.spec import NodeSpec
 
 if TYPE_CHECKING:
     import numpy as np

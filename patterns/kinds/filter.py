@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING
 from patterns.axes import aligned, points
 from patterns.dtypes import is_integer
 from patterns.errors import UserError
-from patterns.function import Parts
+from patterns.functions.function import Parts
 from patterns.graph import Graph, Node, Tensor
+from patterns.graph_file.spec import Name, NodeSpec
 from patterns.kind import Demand, Operand, Trait, WrongShape
 from patterns.shape import counts, need_dim, need_extent, need_reads, with_argument, written
-from patterns.spec import Name, NodeSpec
 
 if TYPE_CHECKING:
     import numpy as np

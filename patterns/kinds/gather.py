@@ -20,14 +20,14 @@ from math import ceil
 from typing import TYPE_CHECKING, Any, Literal
 
 from patterns.axes import aligned, counted, extents_of, points, without
-from patterns.distinct import expected_distinct, rounded, shown
+from patterns.counting.distinct import expected_distinct, rounded, shown
 from patterns.dtypes import is_integer
 from patterns.errors import UserError, did_you_mean
 from patterns.expression import ExpressionError, parse, value_of
 from patterns.graph import Graph, Node, Tensor
+from patterns.graph_file.spec import NodeSpec
 from patterns.kind import Demand, Operand, Trait, WrongShape
 from patterns.shape import kept, listed, need_dim, need_reads, with_argument
-from patterns.spec import NodeSpec
 
 if TYPE_CHECKING:
     import numpy as np

@@ -14,12 +14,12 @@ from pydantic import field_validator
 from patterns.axes import aligned, points
 from patterns.dtypes import dtype_bits
 from patterns.errors import UnknownName
-from patterns.functions import function
+from patterns.functions.by_name import function
+from patterns.functions.of_map import MAP
 from patterns.graph import Argument, Graph, Node, Tensor
+from patterns.graph_file.spec import NodeSpec
 from patterns.kind import Demand, Operand, Trait, WrongShape
-from patterns.map_functions import MAP
 from patterns.shape import counts, need_reads, written
-from patterns.spec import NodeSpec
 
 if TYPE_CHECKING:
     import numpy as np

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from patterns.axes import points, union, without
 from patterns.dtypes import is_converted, multiplied_dtype, result_dtype, summed_dtype
-from patterns.function import Parts
+from patterns.functions.function import Parts
 from patterns.graph import Graph, Node, Tensor
+from patterns.graph_file.spec import NodeSpec
 from patterns.kind import Demand, Operand, Trait, WrongShape
 from patterns.shape import listed, need_dim, need_reads, written
-from patterns.spec import NodeSpec
 
 if TYPE_CHECKING:
     import numpy as np

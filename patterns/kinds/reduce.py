@@ -14,13 +14,13 @@ from pydantic import field_validator
 from patterns.axes import aligned, axes, points, union, without
 from patterns.dtypes import is_integer, summed_dtype
 from patterns.errors import UnknownName
-from patterns.function import Parts
-from patterns.functions import reduction
+from patterns.functions.by_name import reduction
+from patterns.functions.function import Parts
+from patterns.functions.of_reduce import REDUCTIONS
 from patterns.graph import Graph, Node, Tensor
+from patterns.graph_file.spec import NodeSpec
 from patterns.kind import Demand, Operand, Trait, WrongShape
-from patterns.reductions import REDUCTIONS
 from patterns.shape import listed, need_dim, need_reads, written
-from patterns.spec import NodeSpec
 
 if TYPE_CHECKING:
     import numpy as np

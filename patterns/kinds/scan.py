@@ -21,10 +21,10 @@ from patterns.axes import aligned, extents_of, points, union
 from patterns.dtypes import result_dtype, summed_dtype
 from patterns.errors import did_you_mean
 from patterns.graph import Graph, Node, Tensor
+from patterns.graph_file.spec import NodeSpec
 from patterns.kind import Demand, Operand, Trait, WrongShape
 from patterns.plural import number_of
 from patterns.shape import listed, written
-from patterns.spec import NodeSpec
 
 if TYPE_CHECKING:
     import numpy as np

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from patterns.axes import aligned, points
 from patterns.graph import Graph, Node, Tensor
+from patterns.graph_file.spec import NodeSpec
 from patterns.kind import Demand, Operand, Trait, WrongShape
 from patterns.kinds.gather import need_index, need_inside, places
 from patterns.shape import kept, listed, need_dim, need_reads
-from patterns.spec import NodeSpec
 
 if TYPE_CHECKING:
     import numpy as np

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 from patterns.axes import aligned, points
 from patterns.graph import Graph, Node, Tensor
+from patterns.graph_file.spec import NodeSpec
 from patterns.kind import Demand, Operand, Trait, WrongShape
 from patterns.shape import listed, need_reads, written
-from patterns.spec import NodeSpec
 
 if TYPE_CHECKING:
     import numpy as np

@@ -15,12 +15,12 @@ from pydantic import field_validator
 
 from patterns.axes import aligned, points, union
 from patterns.dtypes import result_dtype
+from patterns.functions.of_zip import ZIP
 from patterns.graph import Graph, Node, Tensor
+from patterns.graph_file.spec import NodeSpec
 from patterns.kind import Demand, Operand, Trait, WrongShape
 from patterns.kinds.map import known_function
 from patterns.shape import counts, listed, need_reads, written
-from patterns.spec import NodeSpec
-from patterns.zip_functions import ZIP
 
 if TYPE_CHECKING:
     import numpy as np

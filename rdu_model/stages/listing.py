@@ -6,16 +6,16 @@ from collections.abc import Iterator
 from functools import singledispatch
 
 from patterns.plural import number_of
-from rdu_model.areas import areas_text, numbers_text
 from rdu_model.buffers import Buffer
 from rdu_model.compilation import Compilation, Compiled
 from rdu_model.compile_stage import Lines, Shown, title
+from rdu_model.floor.areas import areas_text, numbers_text
+from rdu_model.floor.placement import Placed
+from rdu_model.floor.wires import Wire
+from rdu_model.language.vocabulary import in_columns, statements
 from rdu_model.pipe import Carry, Leaf, Load, Pipe, Stage, Store
-from rdu_model.placement import Placed
 from rdu_model.section import Section
 from rdu_model.stages.metapipe import note
-from rdu_model.vocabulary import in_columns, statements
-from rdu_model.wires import Wire
 
 RANK = 8
 PLACED = True

@@ -9,9 +9,9 @@ from patterns.plural import number_of
 from rdu_model.buffers import Buffer, carry_pmus, paces, pmus_for
 from rdu_model.compilation import Compilation, Compiled
 from rdu_model.compile_stage import Lines, Shown, title
+from rdu_model.language.vocabulary import in_columns, size_text, statements, steps_text
 from rdu_model.pipe import Carry, Leaf, Load, Pipe, Reorder, Stage, Store
 from rdu_model.section import Section
-from rdu_model.vocabulary import in_columns, size_text, statements, steps_text
 
 RANK = 3
 PLACED = False

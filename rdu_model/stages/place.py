@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from rdu_model.areas import areas, numbers_text, owner
 from rdu_model.compilation import Compilation, Compiled
 from rdu_model.compile_stage import NOT_PLACED, Cell, Lines, Rows, Shown, title
-from rdu_model.fabric import Fabric
-from rdu_model.floor_map import floor_map, letters
-from rdu_model.placement import Placed
+from rdu_model.floor.areas import areas, numbers_text, owner
+from rdu_model.floor.fabric import Fabric
+from rdu_model.floor.floor_map import floor_map, letters
+from rdu_model.floor.placement import Placed
 from rdu_model.section import Section
 
 RANK = 6

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from rdu_model.compared import compare_ways
 from rdu_model.compilation import Compilation, Compiled
 from rdu_model.compile_stage import NOT_PLACED, Cell, Rows, Shown, title
-from rdu_model.estimate import Estimate, estimate
-from rdu_model.fabric import Edge, Fabric
-from rdu_model.placement import Placed, Routes
+from rdu_model.floor.compared import compare_ways
+from rdu_model.floor.estimate import Estimate, estimate
+from rdu_model.floor.fabric import Edge, Fabric
+from rdu_model.floor.placement import Placed, Routes
+from rdu_model.floor.wires import Wire
 from rdu_model.section import Section
-from rdu_model.wires import Wire
 
 RANK = 7
 PLACED = True

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from patterns.plural import number_of
 from rdu_model.compilation import Compilation, Compiled
 from rdu_model.compile_stage import Rows, Shown
+from rdu_model.language.vocabulary import size_text
 from rdu_model.machine import usable_pcus
 from rdu_model.memory import transfers
-from rdu_model.vocabulary import size_text
 
 RANK = 4
 PLACED = False

@@ -9,14 +9,14 @@ from patterns.axes import union
 from rdu_model.ask import relation
 from rdu_model.compilation import Compilation, Compiled
 from rdu_model.compile_stage import Cell, Lines, Rows, Shown, title
-from rdu_model.loops import all_nests, nodes_in
-from rdu_model.nests import DEEPEST, WORTH, Nest, Shape
+from rdu_model.language.vocabulary import INDENT, steps_text
 from rdu_model.pipe import ITERATION, Item, Pipe, Reorder, Stage, nodes_of, pipes_in, steps
-from rdu_model.predict import predict
 from rdu_model.section import Section
-from rdu_model.sketch import Sketch, Within
-from rdu_model.tiling import NEARLY, shapes_of
-from rdu_model.vocabulary import INDENT, steps_text
+from rdu_model.tiles.loops import all_nests, nodes_in
+from rdu_model.tiles.nests import DEEPEST, WORTH, Nest, Shape
+from rdu_model.tiles.predict import predict
+from rdu_model.tiles.sketch import Sketch, Within
+from rdu_model.tiles.tiling import NEARLY, shapes_of
 
 RANK = 1
 PLACED = False

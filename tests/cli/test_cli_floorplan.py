@@ -23,7 +23,7 @@ from patterns.library import workload
 from patterns.read import parse_graph
 from rdu_model import Choices, compile_graph, load_machine
 from rdu_model.compilation import Compilation
-from rdu_model.placement import Routes
+from rdu_model.floor.placement import Routes
 from tests.rdu.placed_in_order import placed_in_order
 
 if TYPE_CHECKING:

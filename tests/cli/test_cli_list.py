@@ -11,8 +11,8 @@ from click.testing import CliRunner
 from experiments.catalogue import SECTION_ENTRIES
 from experiments.cli import cli
 from experiments.commands.list import SECTIONS
+from patterns.graph_file.spec import Strict
 from patterns.kind import kind_named, kind_names
-from patterns.spec import Strict
 
 
 def test_every_section_has_entries_that_say_what_they_are() -> None:

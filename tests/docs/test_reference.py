@@ -13,9 +13,9 @@ from experiments.documented import columns, parameters
 from experiments.documented.fields import PARTS as GRAPH_PARTS
 from experiments.documented.fields import graph_fields, node_parts, part_fields, sweep_fields
 from experiments.documented.tables import TABLES, filled, table
+from patterns.documents.parameters import parameter_names
 from patterns.energy import EnergyPrices
 from patterns.errors import UnknownName
-from patterns.parameters import parameter_names
 
 
 def undocumented(said: Any) -> list[str]:

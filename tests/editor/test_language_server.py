@@ -14,8 +14,8 @@ from click.testing import CliRunner
 
 from experiments.cli import cli
 from patterns.dtypes import DTYPE_BITS
+from patterns.functions.of_map import MAP
 from patterns.kind import kind_names
-from patterns.map_functions import MAP
 from tests.editor.language_server import LanguageServer
 
 SETTINGS = {"yaml": {"validate": True, "completion": True, "hover": True, "schemaStore": {"enable": False}}}

@@ -11,8 +11,8 @@ from click.testing import CliRunner
 
 from experiments.cli import cli
 from patterns.dtypes import DTYPE_BITS
+from patterns.graph_file.schema import DIALECT, graph_schema
 from patterns.kind import kind_named, kind_names
-from patterns.schema import DIALECT, graph_schema
 
 SCHEMA = graph_schema()
 

@@ -9,8 +9,8 @@ from typing import Literal
 
 import pytest
 
+from patterns.documents.parameters import read_parameters
 from patterns.errors import SpecError, UnknownName, UserError
-from patterns.parameters import read_parameters
 from patterns.read import parse_graph, read_graph
 
 HERE = Path(__file__).parent

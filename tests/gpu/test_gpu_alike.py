@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from gpu_model import alike, footprint, load_machine, lower
-from gpu_model.space import Space
+from gpu_model import load_machine, lower
+from gpu_model.choice import alike
+from gpu_model.tiles import footprint
+from gpu_model.tiles.space import Space
 from patterns.library import workload
 from tests.memos import forget
 

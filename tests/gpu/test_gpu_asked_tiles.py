@@ -8,8 +8,8 @@ import pytest
 from gpu_model import load_machine, lower
 from patterns.count import graph_demand
 from patterns.evaluate import evaluate
-from patterns.execute import execute
 from patterns.library import workload
+from patterns.numbers.execute import execute
 from patterns.run import run_plan
 from patterns.summarize import summarize
 

@@ -14,13 +14,13 @@ from gpu_model.attention.busiest import busiest
 from gpu_model.attention.kept import kept_steps
 from gpu_model.attention.scripts import blocks_of, tensor_cycles
 from gpu_model.attention.work import Online, price_online
-from gpu_model.combine import choose_parts
-from gpu_model.cuts import Cut
 from gpu_model.options import Options
 from gpu_model.policy import kernels, policy_named
+from gpu_model.products.combine import choose_parts
 from gpu_model.schedule import schedule_named
-from gpu_model.space import Space
-from gpu_model.spaces import spaces_of
+from gpu_model.tiles.cuts import Cut
+from gpu_model.tiles.space import Space
+from gpu_model.tiles.spaces import spaces_of
 from gpu_model.work import Choice, Use, Wave, Work
 from patterns.errors import DoesNotFit, UserError
 from patterns.graph import Graph

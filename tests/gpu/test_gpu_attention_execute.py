@@ -9,9 +9,9 @@ import pytest
 
 from gpu_model import load_machine, lower
 from patterns.evaluate import evaluate, random_arrays
-from patterns.execute import execute
 from patterns.graph import Graph
 from patterns.library import workload
+from patterns.numbers.execute import execute
 from patterns.plan import Plan
 from tests.test_laws import check_run
 

@@ -11,14 +11,14 @@ import pytest
 from gpu_model import load_machine, lower
 from gpu_model.asked import Ask, Asked
 from gpu_model.attention.work import Online, transposed_bytes
-from gpu_model.combine import choose_parts
-from gpu_model.cuts import Cut
 from gpu_model.machine import Machine
 from gpu_model.options import Options
 from gpu_model.policy import kernels, policy_named
+from gpu_model.products.combine import choose_parts
 from gpu_model.schedule import schedule_named
-from gpu_model.space import Space
-from gpu_model.spaces import spaces_of
+from gpu_model.tiles.cuts import Cut
+from gpu_model.tiles.space import Space
+from gpu_model.tiles.spaces import spaces_of
 from gpu_model.work import Choice, Use, Wave, Work
 from patterns.errors import DoesNotFit
 from patterns.graph import Graph

@@ -14,9 +14,9 @@ import pytest
 from gpu_model import load_machine, lower, machine_names
 from gpu_model.asked import Ask
 from gpu_model.fusion import auto
-from gpu_model.kernel_cost import Cost, Costs, sort_of
-from gpu_model.legal import Group, Grouping, separate
-from gpu_model.partition import cheapest
+from gpu_model.joining.kernel_cost import Cost, Costs, sort_of
+from gpu_model.joining.legal import Group, Grouping, separate
+from gpu_model.joining.partition import cheapest
 from gpu_model.policy import policy_named
 from patterns.graph import Graph
 from patterns.library import graph_names, workload
@@ -179,7 +179,7 @@ def test_the_cut_of_a_chain_is_the_cheapest_of_all(seed: int, monkeypatch: pytes
     names = [node.name for node in alone.nodes]
     random = Random(seed)
     prices = {tuple(names[a:b]): random.randint(1, 100) for a in range(7) for b in range(a + 1, 8)}
-    monkeypatch.setattr("gpu_model.partition.HOPELESS", Fraction(1, 1000))  # nothing is given up early
+    monkeypatch.setattr("gpu_model.joining.partition.HOPELESS", Fraction(1, 1000))  # nothing is given up early
     cut = cheapest(alone.nodes, [alone], Priced(alone, prices=prices), lambda cost: cost.device_ps)
     every = (
         [0, *(at for at in range(1, 7) if cuts >> (at - 1) & 1), 7]  # every set of places to cut at

@@ -10,14 +10,16 @@ from typing import Any
 
 import pytest
 
-from gpu_model import candidates, combine, load_machine, lower
+from gpu_model import load_machine, lower
 from gpu_model.asked import Asked, Chosen
-from gpu_model.bounds import least_cycles
-from gpu_model.found import Rank
+from gpu_model.choice import candidates
+from gpu_model.choice.bounds import least_cycles
+from gpu_model.choice.found import Rank
 from gpu_model.kernel_machine import in_clock, least_in_clock, loaded_clock_hz
 from gpu_model.machine import Machine
+from gpu_model.products import combine
 from gpu_model.schedule import gains_by_slots, has_bound, runs, schedule_named, schedule_names
-from gpu_model.tile import targets_of
+from gpu_model.tiles.tile import targets_of
 from gpu_model.work import Choice, Use, Wave, Work
 from patterns.errors import UserError
 from patterns.library import workload

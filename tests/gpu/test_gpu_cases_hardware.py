@@ -18,9 +18,9 @@ from gpu_model.price import Transfer, hbm_cycles
 from gpu_model.schedules import streaming
 from gpu_model.work import Choice, Use, Wave, Work
 from patterns.count import graph_demand, state_capacity_bytes
+from patterns.documents.parameters import read_parameters
 from patterns.errors import DoesNotFit, SpecError, UserError
 from patterns.library import workload
-from patterns.parameters import read_parameters
 from patterns.pipeline.simulate import simulate
 from patterns.plugin import data_file
 from patterns.run import run_plan

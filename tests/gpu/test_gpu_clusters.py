@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from gpu_model import Machine, load_machine, lower
-from gpu_model.cluster import cluster_ctas, in_cluster
 from gpu_model.schedule import schedule_named
+from gpu_model.tiles.cluster import cluster_ctas, in_cluster
 from gpu_model.work import Choice, Path, Use, Wave, Work
 from patterns.errors import DoesNotFit, UserError
 from patterns.library import workload

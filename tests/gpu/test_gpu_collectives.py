@@ -65,10 +65,10 @@ def test_every_way_sends_its_share(way: str, share: object, members: int) -> Non
 @pytest.mark.parametrize("elements", [128, 2**17, 2**24])
 def test_what_is_predicted_is_what_is_simulated(way: str, elements: int) -> None:
     from gpu_model.asked import Asked
-    from gpu_model.choose import choose
+    from gpu_model.choice.choose import choose
     from gpu_model.options import Options
     from gpu_model.schedule import schedule_named
-    from gpu_model.spaces import spaces_of
+    from gpu_model.tiles.spaces import spaces_of
 
     graph = summed(elements, 8, way).graph
     asked = Asked("sum", spaces_of(graph, graph.blocks[0].nodes, frozenset()), way, Options(), members=8)

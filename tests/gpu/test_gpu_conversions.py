@@ -7,8 +7,8 @@ import pytest
 
 from gpu_model import load_machine, lower
 from patterns.evaluate import evaluate, random_arrays
-from patterns.execute import execute
 from patterns.library import workload
+from patterns.numbers.execute import execute
 from patterns.read import parse_graph
 
 GPU = load_machine("h100_sxm")

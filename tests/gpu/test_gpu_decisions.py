@@ -11,7 +11,7 @@ import pytest
 
 from gpu_model import load_machine
 from gpu_model.asked import Ask
-from gpu_model.decisions import Answers, Decisions, Facts
+from gpu_model.joining.decisions import Answers, Decisions, Facts
 from gpu_model.machine import Machine
 from gpu_model.policy import Policy, kernels, policy_named, policy_names
 from patterns.graph import Graph

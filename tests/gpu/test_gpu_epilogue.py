@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from gpu_model import load_machine, lower, machine_names
-from gpu_model.cuts import Cut
-from gpu_model.spaces import spaces_of
+from gpu_model.tiles.cuts import Cut
+from gpu_model.tiles.spaces import spaces_of
 from patterns.graph import Graph
 from patterns.library import workload
 from patterns.plan import Plan, Tile

@@ -9,9 +9,9 @@ import pytest
 from gpu_model import load_machine, lower
 from gpu_model.schedule import AUTO, schedule_named, schedule_names
 from patterns.evaluate import evaluate, random_arrays
-from patterns.execute import execute
 from patterns.graph import Graph
 from patterns.library import workload
+from patterns.numbers.execute import execute
 from tests.test_laws import check_jump, check_run
 
 GENERATIONS = ("v100", "a100_sxm", "h100_sxm", "b200")

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from gpu_model import load_machine, lower, machine_names, policy_names
 from patterns.evaluate import evaluate, random_arrays
-from patterns.execute import execute
 from patterns.graph import Graph
 from patterns.library import workload
+from patterns.numbers.execute import execute
 from patterns.pipeline.simulate import simulate
 from patterns.plan import Plan
 from patterns.read import parse_graph

@@ -8,7 +8,7 @@ import pytest
 
 from gpu_model import load_machine, lower, policy_names
 from gpu_model.asked import Ask
-from gpu_model.legal import separate
+from gpu_model.joining.legal import separate
 from patterns.graph import Graph
 from patterns.library import workload
 from patterns.plan import Plan

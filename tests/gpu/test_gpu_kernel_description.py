@@ -36,9 +36,9 @@ from gpu_model.authoring.on_arrays import run_kernel
 from gpu_model.authoring.program import kernel_demand, kernel_plan, safe_stages
 from patterns.errors import DoesNotFit, UserError
 from patterns.evaluate import evaluate, random_arrays
-from patterns.execute import execute
 from patterns.graph import Graph
 from patterns.library import workload
+from patterns.numbers.execute import execute
 from patterns.pipeline.listing import listing
 from patterns.pipeline.simulate import simulate
 from patterns.pipeline.timeline import real_spans

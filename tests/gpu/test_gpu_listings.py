@@ -10,8 +10,8 @@ from click.testing import CliRunner
 
 from experiments.cli import cli
 from gpu_model import load_machine
-from gpu_model.cluster import in_cluster
 from gpu_model.schedule import schedule_named, splits_shared
+from gpu_model.tiles.cluster import in_cluster
 from gpu_model.work import Choice, Grid, Path, Task, Use, Wave, Work
 from patterns.pipeline.listing import listing
 

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from gpu_model import load_machine, lower
-from gpu_model.lookups import EACH, FOUND
-from gpu_model.spaces import spaces_of
+from gpu_model.products.lookups import EACH, FOUND
+from gpu_model.tiles.spaces import spaces_of
 from patterns.evaluate import evaluate, random_arrays
-from patterns.execute import execute
 from patterns.graph import Graph
 from patterns.library import workload
+from patterns.numbers.execute import execute
 from patterns.plan import Call, Plan
 from patterns.read import parse_graph
 

@@ -14,15 +14,15 @@ from gpu_model.megakernel.tasks import PAGE_BYTES, page_slots
 from patterns.count import compulsory
 from patterns.errors import DoesNotFit
 from patterns.evaluate import evaluate, random_arrays
-from patterns.execute import execute
 from patterns.library import workload
+from patterns.numbers.execute import execute
+from patterns.numbers.tiles import PlanError
 from patterns.pipeline.script import Await, Loop, Op
 from patterns.pipeline.timeline import real_spans
 from patterns.plan import Plan, Tile
 from patterns.report import Report
 from patterns.run import run_plan
 from patterns.summarize import summarize
-from patterns.tiles import PlanError
 
 H100 = load_machine("h100_sxm")
 SMALL = {"hidden": "64", "heads": "4", "kv_heads": "2", "ffn": "96", "layers": "3", "vocabulary": "80"}

@@ -7,9 +7,9 @@ import pytest
 from gpu_model import load_machine
 from gpu_model.asked import Ask
 from gpu_model.fusion import epilogue, library, operator
-from gpu_model.kernel_cost import Costs, device_time, pace
-from gpu_model.legal import Grouping, separate
-from gpu_model.partition import cheapest, orders
+from gpu_model.joining.kernel_cost import Costs, device_time, pace
+from gpu_model.joining.legal import Grouping, separate
+from gpu_model.joining.partition import cheapest, orders
 from gpu_model.policy import joined
 from patterns.graph import Graph
 from patterns.library import workload
@@ -56,14 +56,14 @@ def test_closed_places_cut_off_no_better_cut(
 ) -> None:
     groupings = known(workload(name, overrides=extents), machine)
     found, _ = cuts(groupings)
-    monkeypatch.setattr("gpu_model.partition._closed", lambda *_: frozenset())
+    monkeypatch.setattr("gpu_model.joining.partition._closed", lambda *_: frozenset())
     assert found == cuts(groupings)[0]
 
 
 def test_what_attention_is_made_of_is_hardly_laid_out(monkeypatch: pytest.MonkeyPatch) -> None:
     groupings = known(workload("gqa_decode", overrides=DECODES[1]), "h100_sxm")
     _, few = cuts(groupings)
-    monkeypatch.setattr("gpu_model.partition._closed", lambda *_: frozenset())
+    monkeypatch.setattr("gpu_model.joining.partition._closed", lambda *_: frozenset())
     _, many = cuts(groupings)
     assert few < many // 2
 

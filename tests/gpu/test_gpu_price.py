@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from gpu_model import load_machine
-from gpu_model.assign import ring_sent_bytes
 from gpu_model.price import Mma, Transfer, hbm_cycles, issue_cycles, mma, network_cycles, path_cycles
+from gpu_model.tiles.assign import ring_sent_bytes
 
 H100 = load_machine("h100_sxm")
 UNIT = load_machine("unit")

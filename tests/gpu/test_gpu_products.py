@@ -8,16 +8,16 @@ from time import process_time
 import numpy as np
 import pytest
 
-from gpu_model import combine as combining
 from gpu_model import load_machine, lower
+from gpu_model.choice.rank import MOST_PRICED
 from gpu_model.kernel_machine import STEP_HZ, least_clock_hz, loaded_clock_hz
 from gpu_model.machine import Machine
-from gpu_model.rank import MOST_PRICED
+from gpu_model.products import combine as combining
 from patterns.errors import DoesNotFit, UserError
 from patterns.evaluate import evaluate, random_arrays
-from patterns.execute import execute
 from patterns.graph import Graph
 from patterns.library import workload
+from patterns.numbers.execute import execute
 from patterns.plan import Plan
 from patterns.run import run_plan
 from patterns.summarize import summarize
@@ -69,7 +69,7 @@ def test_few_aims_are_priced_and_none_of_the_others_is_much_better(monkeypatch: 
     plan_of(*shapes[0])
     assert 1 <= seen[0] <= MOST_PRICED <= 10
     forget()
-    monkeypatch.setattr("gpu_model.rank.MOST_PRICED", 10**6)
+    monkeypatch.setattr("gpu_model.choice.rank.MOST_PRICED", 10**6)
     assert all(few <= 1.05 * us(plan_of(*shape)) for few, shape in zip(ranked, shapes, strict=True))
     forget()
 

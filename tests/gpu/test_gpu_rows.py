@@ -7,17 +7,17 @@ import pytest
 from gpu_model import load_machine, lower
 from gpu_model.asked import Ask
 from gpu_model.call import programs_of
-from gpu_model.cuts import Cut, price_cut
+from gpu_model.choice.smallest import row_clusters
+from gpu_model.joining.legal import separate
 from gpu_model.laid_out import lay_out
-from gpu_model.legal import separate
 from gpu_model.policy import policy_named
-from gpu_model.smallest import row_clusters
-from gpu_model.space import Space
-from gpu_model.spaces import spaces_of
+from gpu_model.tiles.cuts import Cut, price_cut
+from gpu_model.tiles.space import Space
+from gpu_model.tiles.spaces import spaces_of
 from patterns.evaluate import evaluate, random_arrays
-from patterns.execute import execute
 from patterns.graph import Graph
 from patterns.library import workload
+from patterns.numbers.execute import execute
 from patterns.pipeline.simulate import simulate
 from patterns.plan import Call, Tile
 

@@ -106,6 +106,6 @@ def test_what_is_not_seen_of_a_state_changes_nothing(
     name: str, overrides: dict[str, str], policy: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = outcome(name, overrides, policy)
-    for module in ("laid_out", "questions", "l2_recent"):
+    for module in ("laid_out", "joining.questions", "l2_recent"):
         monkeypatch.setattr(f"gpu_model.{module}.part_with_rows", part_of)
     assert outcome(name, overrides, policy) == found

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from gpu_model import load_machine, lower
+from gpu_model.products.shares import Piece, Share, even_partials, even_share, split_partials, split_share
 from gpu_model.schedule import schedule_named
-from gpu_model.shares import Piece, Share, even_partials, even_share, split_partials, split_share
 from gpu_model.work import Choice, Grid, Use, Wave, Work
 from patterns.evaluate import evaluate, random_arrays
-from patterns.execute import execute
 from patterns.graph import Graph
 from patterns.library import workload
+from patterns.numbers.execute import execute
 from patterns.pipeline.simulate import simulate
 from patterns.plan import Call
 from tests.test_laws import check_jump, check_run

@@ -7,7 +7,7 @@ import pytest
 
 from gpu_model import load_machine, lower, policy_names
 from patterns.evaluate import evaluate, random_arrays
-from patterns.execute import execute
+from patterns.numbers.execute import execute
 from patterns.read import parse_graph
 
 TEXT = """

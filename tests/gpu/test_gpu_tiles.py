@@ -9,13 +9,13 @@ import pytest
 
 from gpu_model import load_machine, lower, policy_names
 from gpu_model.asked import Ask
-from gpu_model.assign import Transfers, waves
 from gpu_model.policy import kernels, policy_named
 from gpu_model.price import Transfer
 from gpu_model.roles import assemble
 from gpu_model.schedule import schedule_named
-from gpu_model.space import cut, whole_reads, whole_writes
-from gpu_model.spaces import spaces_of
+from gpu_model.tiles.assign import Transfers, waves
+from gpu_model.tiles.space import cut, whole_reads, whole_writes
+from gpu_model.tiles.spaces import spaces_of
 from gpu_model.work import Choice, Use, Wave, Work
 from patterns.count import group_traffic, hidden
 from patterns.errors import DoesNotFit

@@ -16,9 +16,9 @@ from gpu_model.schedule import schedule_named
 from gpu_model.warps.assignment import Assignment, assign_tasks, makespan_bound, registers_of
 from gpu_model.work import Choice, Task, Use, Wave, Work
 from patterns.evaluate import evaluate, random_arrays
-from patterns.execute import execute
 from patterns.graph import Graph
 from patterns.library import workload
+from patterns.numbers.execute import execute
 from patterns.pipeline.simulate import simulate
 from patterns.pipeline.timeline import real_spans
 from patterns.plan import Plan

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 import gpu_model
-from gpu_model.space import Space
-from gpu_model.spaces import spaces_of
+from gpu_model.tiles.space import Space
+from gpu_model.tiles.spaces import spaces_of
 from patterns.count import hidden
 from patterns.evaluate import evaluate, random_arrays
-from patterns.execute import execute
 from patterns.graph import Graph
 from patterns.library import workload
+from patterns.numbers.execute import execute
 from patterns.plan import Plan, Tile
 from patterns.read import parse_graph
 

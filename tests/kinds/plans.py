@@ -35,7 +35,7 @@ def plan(graph: Graph, *calls: Call, members: int = 1) -> Plan:
 
 def each_node(graph: Graph, loops: tuple[Tile, ...] = ()) -> Plan:
     """A call for every node; loops over the dims that it can be tiled along, accumulated ones innermost."""
-    from patterns.tiles import accumulated_dims, tiled_dims
+    from patterns.numbers.tiles import accumulated_dims, tiled_dims
 
     calls = []
     for block, node in graph.nodes():

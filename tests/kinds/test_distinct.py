@@ -9,7 +9,7 @@ import pytest
 
 from experiments.text.graph import remarks
 from patterns.count import compulsory, parameter_bytes
-from patterns.distinct import expected_distinct
+from patterns.counting.distinct import expected_distinct
 from patterns.errors import SpecError
 from patterns.evaluate import evaluate, random_arrays
 from patterns.graph import Graph

@@ -7,13 +7,13 @@ import pytest
 
 from gpu_model.machine import load_machine
 from gpu_model.operand_types import converted
-from gpu_model.spaces import spaces_of
+from gpu_model.tiles.spaces import spaces_of
 from patterns.count import compulsory_by_storage, group_traffic, node_demand, tensor_bytes
 from patterns.dtypes import bytes_of, multiplied_dtype
 from patterns.evaluate import evaluate
 from patterns.graph import Graph
+from patterns.numbers.rounding import every_result
 from patterns.read import parse_graph
-from patterns.rounding import every_result
 from rdu_model.ask import ask
 from rdu_model.operand_types import widened
 

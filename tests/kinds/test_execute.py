@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from patterns.errors import UserError
 from patterns.evaluate import evaluate, random_arrays
-from patterns.execute import execute
 from patterns.graph import Graph
 from patterns.library import workload
+from patterns.numbers.execute import execute
+from patterns.numbers.tiles import PlanError, accumulated_dims, tiled_dims
 from patterns.plan import Call, Nest, Plan, Tile, Tiling
-from patterns.tiles import PlanError, accumulated_dims, tiled_dims
 from tests.kinds.graphs import chains, graph
 from tests.kinds.plans import call, each_node, plan, tiles
 

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from patterns.errors import UnknownName
-from patterns.functions import FUNCTIONS, function, reduction
-from patterns.map_functions import MAP
-from patterns.reductions import REDUCTIONS
-from patterns.zip_functions import MASKED, ZIP
+from patterns.functions.by_name import FUNCTIONS, function, reduction
+from patterns.functions.of_map import MAP
+from patterns.functions.of_reduce import REDUCTIONS
+from patterns.functions.of_zip import MASKED, ZIP
 
 NUMBERS = [-30.0, -1.5, -0.25, 0.5, 1.0, 2.0, 700.0]
 POSITIVE = [0.25, 1.0, 9.0]

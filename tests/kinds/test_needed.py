@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from patterns.count import graph_demand
+from patterns.counting.needed import Mask, masks, needed_demand
 from patterns.library import workload
-from patterns.needed import Mask, masks, needed_demand
 from patterns.plugin import data_file
 from patterns.read import parse_graph
 

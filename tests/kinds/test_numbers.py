@@ -16,8 +16,8 @@ from patterns.evaluate import evaluate, random_arrays
 from patterns.graph import Graph, Node, Tensor
 from patterns.kind import Operand, kind_named
 from patterns.library import workload
+from patterns.numbers.tiles import tiled_dims
 from patterns.read import parse_graph
-from patterns.tiles import tiled_dims
 from tests.kinds.graphs import SIZES, graph
 
 Arrays = dict[str, Any]

@@ -13,11 +13,11 @@ import gpu_model
 import rdu_model
 from patterns.errors import UserError
 from patterns.evaluate import evaluate, random_arrays
-from patterns.execute import execute
 from patterns.graph import Graph
+from patterns.numbers.execute import execute
+from patterns.numbers.rounding import every_result, rounded
 from patterns.plan import Tiling
 from patterns.read import parse_graph
-from patterns.rounding import every_result, rounded
 from tests.kinds.plans import call, combine, plan, tiles
 
 # Bits of mantissa, least exponent of a normal number, greatest value: of each format's definition.

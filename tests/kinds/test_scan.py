@@ -13,11 +13,11 @@ from patterns.carried import ways
 from patterns.count import compulsory, graph_demand
 from patterns.errors import SpecError
 from patterns.evaluate import evaluate, random_arrays
-from patterns.execute import execute
 from patterns.graph import Graph
+from patterns.numbers.execute import execute
+from patterns.numbers.tiles import PlanError
 from patterns.plan import Nest, Tiling
 from patterns.read import parse_graph
-from patterns.tiles import PlanError
 from patterns.write import write_graph
 from tests.kinds.graphs import graph
 from tests.kinds.plans import call, plan, tiles

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from patterns.count import compulsory, graph_demand, node_demand
 from patterns.errors import SpecError
 from patterns.evaluate import evaluate
-from patterns.execute import execute
 from patterns.graph import Graph
+from patterns.numbers.execute import execute
+from patterns.numbers.tiles import PlanError, tiled_dims
 from patterns.plan import Tiling
 from patterns.read import parse_graph
-from patterns.tiles import PlanError, tiled_dims
 from patterns.write import write_graph
 from tests.kinds.plans import call, plan, tiles
 

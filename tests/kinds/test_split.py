@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from patterns.graph import Graph
 from patterns.library import workload
-from patterns.online import Partial, partials, why_not_split
+from patterns.numbers.online import Partial, partials, why_not_split
+from patterns.numbers.split import part_ranges
+from patterns.numbers.tiles import PlanError
 from patterns.plan import Tiling
 from patterns.read import parse_graph
-from patterns.split import part_ranges
-from patterns.tiles import PlanError
 from tests.kinds.plans import call, combine, plan, tiles
 from tests.kinds.test_execute import check
 

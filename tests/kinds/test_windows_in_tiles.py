@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from patterns.evaluate import evaluate, random_arrays
-from patterns.execute import execute
 from patterns.follow import FIRST, LAST, follows, with_steps
 from patterns.graph import Graph
 from patterns.library import workload
+from patterns.numbers.execute import execute
+from patterns.numbers.tiles import PlanError
 from patterns.plan import Nest, Plan, Tile, Tiling
 from patterns.read import parse_graph
-from patterns.tiles import PlanError
 from tests.kinds.plans import call, each_node, plan, tiles
 
 

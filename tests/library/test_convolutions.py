@@ -11,9 +11,9 @@ import gpu_model
 import rdu_model
 from patterns.count import compulsory, graph_demand, group_traffic
 from patterns.evaluate import evaluate, random_arrays
-from patterns.execute import execute
 from patterns.graph import Graph
 from patterns.library import workload
+from patterns.numbers.execute import execute
 from patterns.plan import Plan
 from patterns.run import run_plan
 from patterns.summarize import summarize

@@ -11,8 +11,8 @@ from gpu_model import load_machine, lower
 from patterns.count import compulsory, graph_demand, parameters
 from patterns.errors import DoesNotFit
 from patterns.evaluate import evaluate, random_arrays
-from patterns.execute import execute
 from patterns.library import workload
+from patterns.numbers.execute import execute
 from rdu_model import load_machine as load_rdu
 from rdu_model import lower as lower_rdu
 

@@ -10,7 +10,7 @@ import pytest
 import gpu_model
 import rdu_model
 from patterns.evaluate import evaluate, random_arrays
-from patterns.execute import execute
+from patterns.numbers.execute import execute
 from patterns.plan import Plan
 from patterns.read import parse_graph
 from patterns.run import run_plan

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from patterns.copies import copies
 from patterns.count import compulsory, graph_demand, parameter_bytes, parameters, state_capacity_bytes
+from patterns.counting.copies import copies
 from patterns.library import config_names, workload
 
 PUBLISHED = {

@@ -11,9 +11,9 @@ import gpu_model
 import rdu_model
 from patterns.count import graph_demand
 from patterns.evaluate import evaluate, random_arrays
-from patterns.execute import execute
 from patterns.graph import Graph
 from patterns.library import workload
+from patterns.numbers.execute import execute
 from patterns.read import parse_graph
 
 H100 = gpu_model.load_machine("h100_sxm")

@@ -10,9 +10,9 @@ import pytest
 import gpu_model
 import rdu_model
 from patterns.evaluate import evaluate, random_arrays
-from patterns.execute import execute
 from patterns.graph import Graph
 from patterns.library import workload
+from patterns.numbers.execute import execute
 from patterns.plan import Plan
 
 # Small, and nothing divides anything.

@@ -12,9 +12,9 @@ import gpu_model
 import rdu_model
 from patterns.count import node_demand, ops, parameters, tensor_bytes
 from patterns.evaluate import evaluate, random_arrays
-from patterns.execute import execute
 from patterns.graph import Graph
 from patterns.library import workload
+from patterns.numbers.execute import execute
 
 SMALL = {"hidden": "6", "layers": "2", "d_state": "3", "dt_rank": "2", "vocabulary": "11", "batch": "2"}
 # Of the discretisation, the recurrence and the output: those with an element for each state of each token.

@@ -11,8 +11,8 @@ import gpu_model
 import rdu_model
 from patterns.count import graph_demand, parameters
 from patterns.evaluate import evaluate, random_arrays
-from patterns.execute import execute
 from patterns.library import workload
+from patterns.numbers.execute import execute
 
 SMALL = {"hidden": "4", "head_dim": "2", "layers": "2", "d_state": "3", "vocabulary": "11", "batch": "2"}
 CHUNKED = {"context": "20", "chunk": "5", "heads": "3", "head_dim": "2", "d_state": "4", "batch": "2"}

@@ -12,9 +12,9 @@ import gpu_model
 import rdu_model
 from patterns.count import group_demand, parameter_bytes, state_capacity_bytes, tensor_bytes
 from patterns.evaluate import evaluate, random_arrays
-from patterns.execute import execute
 from patterns.graph import Graph
 from patterns.library import workload
+from patterns.numbers.execute import execute
 from patterns.plan import Plan
 
 LAYERS = 80

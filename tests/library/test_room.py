@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import gpu_model
 import rdu_model
+from patterns.counting.room import between_bytes, held_bytes, most_between_bytes
 from patterns.library import workload
-from patterns.room import between_bytes, held_bytes, most_between_bytes
 
 GPU = gpu_model.load_machine("h100_sxm")
 RDU = rdu_model.load_machine("sn40l")

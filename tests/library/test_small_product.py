@@ -8,8 +8,8 @@ import pytest
 import gpu_model
 import rdu_model
 from patterns.count import graph_demand
-from patterns.execute import execute
 from patterns.library import workload
+from patterns.numbers.execute import execute
 from patterns.plan import Plan
 from patterns.run import run_plan
 from patterns.summarize import summarize

@@ -12,8 +12,8 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from patterns.contents import workload_digest
 from patterns.errors import UserError
+from patterns.graph_file.contents import workload_digest
 from patterns.importers.onnx import import_graph, import_model
 from tests.onnx.models import FLOAT, floats, model, node, weight
 

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
 
-from rdu_model.fabric import Edge, Fabric, fabric_of
+from rdu_model.floor.fabric import Edge, Fabric, fabric_of
+from rdu_model.floor.placement import Placed, Placement, Route, Routes
+from rdu_model.floor.wires import Wire
 from rdu_model.pipe import Load, Store
-from rdu_model.placement import Placed, Placement, Route, Routes
 from rdu_model.section import Section
-from rdu_model.wires import Wire
 
 
 def placed_in_order(section: Section) -> Section:

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from random import Random
 
 from rdu_model import Metapipeline
+from rdu_model.language.writing import Region, Tile
 from rdu_model.metapipe import steps_of
 from rdu_model.pipe import Metapipe
-from rdu_model.writing import Region, Tile
 
 DIMS = "abcd"
 

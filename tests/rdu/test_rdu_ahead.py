@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rdu_model.ahead import Part, Streams, time_of, unhidden
 from rdu_model.homes import Memory
 from rdu_model.machine import Pace
+from rdu_model.tiles.ahead import Part, Streams, time_of, unhidden
 
 
 def gone_through(parts: list[Part], there: list[float], executions: int, number: int, idle: float) -> None:

@@ -10,9 +10,9 @@ from patterns.graph import Node
 from patterns.read import parse_graph
 from rdu_model import load_machine
 from rdu_model.ask import ask
-from rdu_model.cutting import Search
-from rdu_model.least import Least
-from rdu_model.order import lines
+from rdu_model.cuts.cutting import Search
+from rdu_model.cuts.least import Least
+from rdu_model.cuts.order import lines
 from rdu_model.section import Section
 from rdu_model.sections import Piece, build
 from rdu_model.shortage import Shortage

@@ -14,17 +14,18 @@ from hypothesis import strategies as st
 
 from patterns.errors import DoesNotFit
 from patterns.evaluate import evaluate, random_arrays
-from patterns.execute import execute
 from patterns.graph import Graph, Node
+from patterns.numbers.execute import execute
 from patterns.order import waits_for
 from patterns.read import parse_graph
-from rdu_model import Choices, compile_graph, load_machine, lower, ports
-from rdu_model import cutting as cutting_module
+from rdu_model import Choices, compile_graph, load_machine, lower
 from rdu_model.cache import forget
-from rdu_model.calls import make, section_cycles
-from rdu_model.cutting import parts_cycles
+from rdu_model.cuts import cutting as cutting_module
+from rdu_model.cuts.calls import make, section_cycles
+from rdu_model.cuts.cutting import parts_cycles
+from rdu_model.cuts.order import lines
+from rdu_model.floor import ports
 from rdu_model.machine import Machine
-from rdu_model.order import lines
 from rdu_model.section import Section
 from rdu_model.sections import Piece, build
 from rdu_model.shortage import ROUTES, Shortage

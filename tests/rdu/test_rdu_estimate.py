@@ -10,9 +10,9 @@ import pytest
 from patterns.library import workload
 from patterns.pipeline.simulate import simulate
 from rdu_model import Choices, compile_graph, load_machine
-from rdu_model.compared import Compared, compare_ways
 from rdu_model.emit import emit
-from rdu_model.estimate import estimate
+from rdu_model.floor.compared import Compared, compare_ways
+from rdu_model.floor.estimate import estimate
 from rdu_model.machine import Machine
 from rdu_model.section import Section
 

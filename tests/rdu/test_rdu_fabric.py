@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from patterns.errors import UserError
 from patterns.library import workload
 from rdu_model import load_machine, lower, machine_names
-from rdu_model.fabric import fabric_of
+from rdu_model.floor.fabric import fabric_of
 
 SN40L = fabric_of(load_machine("sn40l"))
 

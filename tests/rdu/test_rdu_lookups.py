@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from patterns.evaluate import evaluate, random_arrays
-from patterns.execute import execute
 from patterns.library import workload
+from patterns.numbers.execute import execute
 from patterns.plan import Plan
 from patterns.read import parse_graph
 from rdu_model import Choices, compile_graph, load_machine, lower

@@ -7,9 +7,9 @@ import pytest
 
 from patterns.errors import UserError
 from patterns.evaluate import evaluate, random_arrays
-from patterns.execute import execute
 from patterns.graph import Graph
 from patterns.library import workload
+from patterns.numbers.execute import execute
 from patterns.pipeline.simulate import simulate
 from patterns.plan import Plan
 from patterns.read import parse_graph

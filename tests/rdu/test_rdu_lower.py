@@ -12,9 +12,9 @@ import pytest
 from patterns.count import compulsory, graph_demand
 from patterns.errors import UnknownName, UserError
 from patterns.evaluate import evaluate, random_arrays
-from patterns.execute import execute
 from patterns.graph import Graph
 from patterns.library import workload
+from patterns.numbers.execute import execute
 from patterns.pipeline.script import Run, Start
 from patterns.pipeline.uses import flat_ops
 from patterns.plan import Plan, Tile, Tiling

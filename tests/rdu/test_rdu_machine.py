@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from patterns.documents.parameters import read_parameters
 from patterns.errors import SpecError, UnknownName, UserError
-from patterns.parameters import read_parameters
 from patterns.plugin import data_file
 from rdu_model.homes import first_memory
 from rdu_model.machine import (

@@ -10,9 +10,9 @@ import pytest
 
 from patterns.errors import SpecError
 from patterns.evaluate import evaluate, random_arrays
-from patterns.execute import execute
 from patterns.graph import Graph
 from patterns.kind import has
+from patterns.numbers.execute import execute
 from patterns.pipeline.bounds import lower_bound
 from patterns.pipeline.simulate import simulate
 from patterns.plan import Plan

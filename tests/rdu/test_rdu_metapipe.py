@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from patterns.errors import UserError
-from patterns.execute import execute
+from patterns.numbers.execute import execute
 from patterns.pipeline.simulate import simulate
 from patterns.pipeline.timeline import Timeline
 from rdu_model import Metapipeline, load_machine, lower_metapipe, simulate_metapipe

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from patterns.count import node_demand, tensor_bytes
 from patterns.evaluate import evaluate, random_arrays
-from patterns.execute import execute
+from patterns.numbers.execute import execute
 from patterns.pipeline.bounds import lower_bound
 from patterns.pipeline.simulate import simulate
 from rdu_model import execute_metapipe, load_machine, lower_metapipe, simulate_metapipe

@@ -10,7 +10,7 @@ import pytest
 
 from patterns.errors import UserError
 from rdu_model import Metapipeline
-from rdu_model.writing import Region, Tile
+from rdu_model.language.writing import Region, Tile
 from tests.rdu.pipelines import chain
 
 CASES: dict[str, Callable[[], object]] = {}

@@ -6,9 +6,9 @@ import pytest
 
 from patterns.count import graph_demand
 from patterns.evaluate import evaluate, random_arrays
-from patterns.execute import execute
 from patterns.graph import Graph
 from patterns.library import workload
+from patterns.numbers.execute import execute
 from patterns.plan import Plan
 from rdu_model import load_machine, lower, mode_names
 from rdu_model.buffers import pmus_for

@@ -13,8 +13,8 @@ from patterns.axes import union
 from patterns.order import waits_for
 from patterns.read import parse_graph
 from rdu_model.ask import Asked, ask, relation
-from rdu_model.loops import all_nests, nodes_in
-from rdu_model.nests import STYLES, WORTH, Nest, Run, nestings, runs
+from rdu_model.tiles.loops import all_nests, nodes_in
+from rdu_model.tiles.nests import STYLES, WORTH, Nest, Run, nestings, runs
 from tests.random_graphs import random_graph
 
 # The old rows are read by a reduce; `fresh` ones are written over some of them.

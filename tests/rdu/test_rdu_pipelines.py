@@ -14,9 +14,9 @@ from patterns.pipeline.simulate import simulate
 from patterns.pipeline.uses import flat_ops
 from patterns.read import parse_graph
 from rdu_model import Choices, Metapipeline, compile_graph, load_machine, lower, lower_metapipe
-from rdu_model.depths import shallow_buffers
 from rdu_model.emit import emit
 from rdu_model.flow import take_apart
+from rdu_model.language.depths import shallow_buffers
 from rdu_model.pipe import ITERATION, Metapipe
 from tests.rdu.pipelines import FAST, PCUS, chain, skip_edge
 

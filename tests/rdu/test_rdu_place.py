@@ -14,14 +14,14 @@ from patterns.graph import Graph
 from patterns.library import workload
 from patterns.pipeline.simulate import simulate
 from rdu_model import Choices, Metapipeline, compile_graph, compile_metapipe, load_machine, lower_metapipe
-from rdu_model.anneal import Board, Pins, anneal, length
 from rdu_model.emit import emit
-from rdu_model.layout import place_and_route
+from rdu_model.floor.anneal import Board, Pins, anneal, length
+from rdu_model.floor.layout import place_and_route
+from rdu_model.floor.placement import Placed, Route
+from rdu_model.floor.traffic import Traffic, held_by, traffic_of
 from rdu_model.metapipe import steps_of
 from rdu_model.pipe import Metapipe
-from rdu_model.placement import Placed, Route
 from rdu_model.section import Section
-from rdu_model.traffic import Traffic, held_by, traffic_of
 from tests.random_graphs import random_graph
 
 SMALL = {

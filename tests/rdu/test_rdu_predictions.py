@@ -17,12 +17,12 @@ from patterns.read import parse_graph
 from rdu_model import load_machine
 from rdu_model.ask import ask_all
 from rdu_model.homes import Homes
-from rdu_model.layouts import Layouts
-from rdu_model.loops import Loops
-from rdu_model.nests import Nest
-from rdu_model.predict import predict, streamed_bytes
-from rdu_model.sketch import MEMOS, Sketch, Within, sketches
-from rdu_model.tiling import shapes_of
+from rdu_model.tiles.layouts import Layouts
+from rdu_model.tiles.loops import Loops
+from rdu_model.tiles.nests import Nest
+from rdu_model.tiles.predict import predict, streamed_bytes
+from rdu_model.tiles.sketch import MEMOS, Sketch, Within, sketches
+from rdu_model.tiles.tiling import shapes_of
 from tests.random_graphs import random_graph
 
 SN40L = load_machine("sn40l")

@@ -14,14 +14,14 @@ from patterns.library import workload
 from patterns.pipeline.simulate import simulate
 from rdu_model import Choices, Metapipeline, compile_graph, compile_metapipe, load_machine
 from rdu_model.emit import emit
-from rdu_model.fabric import Edge, fabric_of
-from rdu_model.layout import Shares
-from rdu_model.placement import Routes
-from rdu_model.rates import ALWAYS
-from rdu_model.route import check_routes, route, tree
+from rdu_model.floor.fabric import Edge, fabric_of
+from rdu_model.floor.layout import Shares
+from rdu_model.floor.placement import Routes
+from rdu_model.floor.rates import ALWAYS
+from rdu_model.floor.route import check_routes, route, tree
+from rdu_model.floor.traffic import Net
+from rdu_model.floor.wires import Wire
 from rdu_model.section import Section
-from rdu_model.traffic import Net
-from rdu_model.wires import Wire
 
 FABRIC = fabric_of(load_machine("sn40l"))
 CELLS = st.integers(0, len(FABRIC.kinds) - 1)

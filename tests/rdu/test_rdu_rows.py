@@ -6,15 +6,15 @@ import pytest
 
 from patterns.count import compulsory
 from patterns.evaluate import evaluate, random_arrays
-from patterns.execute import execute
 from patterns.graph import Graph
+from patterns.numbers.execute import execute
 from patterns.plan import Plan
 from patterns.read import parse_graph
 from patterns.run import run_plan
 from patterns.summarize import summarize
 from rdu_model import load_machine, lower, mode_names
 from rdu_model.ask import ask
-from rdu_model.nests import runs
+from rdu_model.tiles.nests import runs
 
 TENSORS = """
 name: rows

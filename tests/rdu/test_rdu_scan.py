@@ -5,8 +5,8 @@ from __future__ import annotations
 from patterns.read import parse_graph
 from rdu_model import load_machine
 from rdu_model.ask import Asked, ask, relation
-from rdu_model.nests import runs
 from rdu_model.price import cycles, grid
+from rdu_model.tiles.nests import runs
 
 SN40L = load_machine("sn40l")
 

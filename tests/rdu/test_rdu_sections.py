@@ -10,8 +10,8 @@ import pytest
 
 from patterns.errors import DoesNotFit
 from patterns.evaluate import evaluate, random_arrays
-from patterns.execute import execute
 from patterns.library import workload
+from patterns.numbers.execute import execute
 from patterns.plan import Plan
 from patterns.read import parse_graph
 from rdu_model import Metapipeline, load_machine, lower, lower_metapipe

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from patterns.errors import UnknownName
 from patterns.evaluate import evaluate, random_arrays
-from patterns.execute import execute
 from patterns.graph import Graph
 from patterns.kind import has
 from patterns.library import workload
+from patterns.numbers.execute import execute
 from patterns.plan import Plan
 from patterns.read import parse_graph
 from patterns.report import Report

@@ -16,11 +16,11 @@ from patterns.evaluate import evaluate, random_arrays
 from patterns.library import graph_names, workload
 from patterns.pipeline.simulate import simulate
 from rdu_model import Choices, Metapipeline, compile_graph, execute_metapipe, load_machine, simulate_metapipe
-from rdu_model.alone import alone
 from rdu_model.emit import emit
+from rdu_model.language.alone import alone
+from rdu_model.language.source import write_metapipe
 from rdu_model.metapipe import steps_of
 from rdu_model.pipe import Metapipe
-from rdu_model.source import write_metapipe
 from tests.random_graphs import random_graph
 from tests.rdu.random_metapipes import random_metapipe
 

@@ -18,12 +18,12 @@ from rdu_model import Choices, Metapipeline, compile_graph, compile_metapipe, lo
 from rdu_model.compilation import Compilation
 from rdu_model.compile_stage import Lines, Rows, Shown, show_stage, stage_named, stage_names
 from rdu_model.emit import emit
+from rdu_model.language.vocabulary import statements
 from rdu_model.machine import Machine
 from rdu_model.metapipe import steps_of
 from rdu_model.pipe import Pipe, trips
 from rdu_model.stages.metapipe import asked_pmus
 from rdu_model.stages.sections import crossings
-from rdu_model.vocabulary import statements
 from tests.rdu.placed_in_order import placed_in_order
 
 SIZES = {

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from experiments.text.page import page_text
 from experiments.text.stage import stage_parts
 from rdu_model import compile_metapipe, load_machine
-from rdu_model.areas import areas, owners
 from rdu_model.compilation import Compilation
 from rdu_model.compile_stage import show_stage, stage_names
-from rdu_model.floor_map import floor_map
-from rdu_model.vocabulary import statements
+from rdu_model.floor.areas import areas, owners
+from rdu_model.floor.floor_map import floor_map
+from rdu_model.language.vocabulary import statements
 from tests.rdu.placed_in_order import placed_in_order
 from tests.rdu.random_metapipes import random_metapipe
 

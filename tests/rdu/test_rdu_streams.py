@@ -15,14 +15,14 @@ from patterns.graph import Graph
 from patterns.library import workload
 from patterns.run import run_plan
 from rdu_model import Choices, compile_graph, load_machine, lower
-from rdu_model.ahead import DOUBT, Part, time_of, unhidden
+from rdu_model.floor.wires import Wire
 from rdu_model.homes import Memory
 from rdu_model.lanes import is_narrow, own_pace
 from rdu_model.machine import Pace
 from rdu_model.pipe import Load
 from rdu_model.section import Section
-from rdu_model.streams import Stream, allowed_bytes, least_bytes, slots_ahead
-from rdu_model.wires import Wire
+from rdu_model.tiles.ahead import DOUBT, Part, time_of, unhidden
+from rdu_model.tiles.streams import Stream, allowed_bytes, least_bytes, slots_ahead
 
 SN40L = load_machine("sn40l")
 MIB = 2**20

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 import rdu_model
 from patterns.count import compulsory
 from patterns.evaluate import evaluate, random_arrays
-from patterns.execute import execute
 from patterns.follow import Follow, follows, with_steps
 from patterns.graph import Graph
 from patterns.library import workload
+from patterns.numbers.execute import execute
 from patterns.plan import Plan
 from patterns.read import parse_graph
 from patterns.run import run_plan

@@ -10,13 +10,13 @@ import pytest
 
 import gpu_model
 import rdu_model
-from patterns.compose import Budget, Opened
 from patterns.count import compulsory, graph_demand, parameters
 from patterns.errors import SpecError, UnknownName
 from patterns.evaluate import evaluate, random_arrays
-from patterns.execute import execute
 from patterns.graph import Graph
+from patterns.graph_file.compose import Budget, Opened
 from patterns.library import workload
+from patterns.numbers.execute import execute
 from patterns.read import graph_in, parse_graph, read_graph
 from patterns.write import write_graph
 

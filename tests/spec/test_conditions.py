@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from patterns.conditions import broken
 from patterns.errors import SpecError
 from patterns.expression import ExpressionError
+from patterns.graph_file.conditions import broken
 from patterns.library import workload
 from patterns.read import parse_graph
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from patterns.documents.yaml_tree import MAX_DEPTH, MAX_NODES
 from patterns.errors import SpecError
 from patterns.load import Document, load_file, load_text
-from patterns.yaml_tree import MAX_DEPTH, MAX_NODES
 
 
 def loaded(text: str) -> Document:

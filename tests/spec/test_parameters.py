@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from patterns.documents.parameters import COMMAND_LINE, Parameters, Published, Rules, read_parameters
 from patterns.errors import SpecError, UnknownName, UserError
-from patterns.parameters import COMMAND_LINE, Parameters, Published, Rules, read_parameters
 
 
 @dataclass(frozen=True)

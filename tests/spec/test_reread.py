@@ -7,15 +7,15 @@ from dataclasses import fields
 
 import pytest
 
-from patterns.draft import library_draft
 from patterns.errors import SpecError, UnknownName
 from patterns.graph import Graph
+from patterns.graph_file.draft import library_draft
+from patterns.graph_file.reread import Rereading
 from patterns.importers.huggingface import config_draft
 from patterns.library import config_names
 from patterns.load import load_text, read_text
 from patterns.plugin import data_file
 from patterns.read import graph_of
-from patterns.reread import Rereading
 
 # A sum over members, a state of the last places, a lookup that needs as many rows, and a count that is an expression.
 TEXT = """

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from patterns.scalars import LONGEST_NUMBER, plain_scalar
+from patterns.documents.scalars import LONGEST_NUMBER, plain_scalar
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,8 @@ from experiments.sweep.row import METRICS, Row, metrics_of, row_of
 from experiments.sweep.store import opened
 from experiments.sweep.workers import alone
 from patterns.brief import brief
+from patterns.counting.needed import needed_demand
 from patterns.errors import BrokenInvariant
-from patterns.needed import needed_demand
 from patterns.report import Execution, Report
 from patterns.run import run_plan
 from patterns.summarize import summarize

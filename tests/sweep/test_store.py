@@ -20,8 +20,8 @@ from experiments.sweep.identity import tasks_of
 from experiments.sweep.row import METRICS, Row, row_of
 from experiments.sweep.run import summary_text
 from experiments.sweep.store import Written, opened
-from patterns.contents import workload_digest
 from patterns.errors import UserError
+from patterns.graph_file.contents import workload_digest
 from tests.sweep.sweeps import SOFTMAX, rows_of, run_into, written
 
 ROOT = Path(__file__).parents[2]

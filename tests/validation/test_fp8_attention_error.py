@@ -7,7 +7,7 @@ import pytest
 
 from experiments.studies import fp8_attention_error as study
 from patterns.evaluate import evaluate
-from patterns.rounding import every_result
+from patterns.numbers.rounding import every_result
 
 
 def test_a_hadamard_matrix_is_orthogonal_and_of_two_values() -> None:

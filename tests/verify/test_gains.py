@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import gpu_model
 import rdu_model
-from patterns.gains import Gain, gains
+from patterns.counting.gains import Gain, gains
 from patterns.graph import Graph
 from patterns.library import workload
 from patterns.plan import Plan

@@ -13,8 +13,8 @@ import rdu_model
 from patterns.count import group_traffic, node_demand
 from patterns.errors import UserError
 from patterns.evaluate import evaluate
-from patterns.execute import execute
 from patterns.graph import Graph
+from patterns.numbers.execute import execute
 from patterns.read import parse_graph
 
 SCATTER = """

@@ -11,8 +11,8 @@ import pytest
 import gpu_model
 import rdu_model
 from patterns.evaluate import evaluate
-from patterns.execute import execute
 from patterns.graph import Graph
+from patterns.numbers.execute import execute
 from patterns.plan import Plan, Tile, Tiling
 from patterns.read import parse_graph
 

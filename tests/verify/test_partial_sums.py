@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from gpu_model import load_machine, lower, rounded_results
-from patterns.execute import execute
 from patterns.library import workload
+from patterns.numbers.execute import execute
 from patterns.plan import Plan, Tile, Tiling
 
 # In bf16, which has 8 bits, 256 + 1 is 256.
@@ -41,7 +41,7 @@ def test_partial_sums_are_kept_in_fp32(tiling: Tiling) -> None:
 
 
 def test_partial_sums_in_the_type_of_the_result_would_lose_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    from patterns.rounding import rounded
+    from patterns.numbers.rounding import rounded
 
     monkeypatch.setattr(
         "patterns.kinds.mm.part", lambda node, operands, dims, first: (rounded(_product(operands), "bf16"),)

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 
 import pytest
 
-from patterns.conditions import broken
 from patterns.errors import UserError
 from patterns.expression import evaluate
 from patterns.graph import Graph
+from patterns.graph_file.conditions import broken
 from patterns.library import workload
+from patterns.numbers.reduced import MOST_REPEATS, reduced
 from patterns.read import parse_graph
-from patterns.reduced import MOST_REPEATS, reduced
 
 
 def small(name: str, **asked: str) -> tuple[Graph, Graph]:

@@ -10,10 +10,10 @@ import pytest
 from gpu_model import load_machine, lower
 from patterns.graph import Graph
 from patterns.library import workload
+from patterns.numbers.reduced import reduced
+from patterns.numbers.rescaled import rescaled
+from patterns.numbers.tiles import PlanError
 from patterns.plan import Plan, Tile, Tiling
-from patterns.reduced import reduced
-from patterns.rescaled import rescaled
-from patterns.tiles import PlanError
 
 GEMM = {"m": "1000", "n": "256", "k": "4096"}
 

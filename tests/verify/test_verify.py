@@ -15,10 +15,10 @@ import experiments.verify
 from experiments.__main__ import run
 from experiments.request import Request
 from experiments.verify import Verification, verify
+from patterns.numbers.split import part_ranges
+from patterns.numbers.tiles import steps
 from patterns.plan import Call, Plan, Tiling
 from patterns.plugin import data_file
-from patterns.split import part_ranges
-from patterns.tiles import steps
 
 MINE = """
 name: mine
@@ -83,10 +83,10 @@ def one_part_less(dim: str, extent: int, count: int) -> list[Any]:
 @pytest.mark.parametrize(
     ("request_", "place", "fault"),
     [
-        (GEMM, "patterns.tiled.steps", without_tail),
+        (GEMM, "patterns.numbers.tiled.steps", without_tail),
         (GEMM, "patterns.kinds.mm.merge", first_part_only),
-        (ATTENTION, "patterns.online._weights", no_rescale),
-        (ATTENTION, "patterns.split.part_ranges", one_part_less),
+        (ATTENTION, "patterns.numbers.online._weights", no_rescale),
+        (ATTENTION, "patterns.numbers.split.part_ranges", one_part_less),
     ],
     ids=["dropped tail", "wrong accumulator", "forgotten rescale", "a part left out"],
 )
@@ -155,7 +155,7 @@ def test_the_command_says_where_it_is_wrong(
     arguments = ["verify", "attention", "--policy", "library", "--mode", "fused", "--schedule", "auto"]
     assert run(arguments) == 0
     assert "all compute what the reference does" in capsys.readouterr().out
-    monkeypatch.setattr("patterns.online._weights", no_rescale)
+    monkeypatch.setattr("patterns.numbers.online._weights", no_rescale)
     assert run(arguments) == 1
     told = capsys.readouterr().out
     assert "WRONG: h100_sxm library auto: y[" in told
@@ -172,7 +172,7 @@ def test_an_online_softmax_that_is_not_rescaled_is_seen(monkeypatch: pytest.Monk
     (sound,) = (one for one in verify(prefill, AUTO).checked if one.ways[0].side.family == "gpu")
     assert not sound.splits
     assert [tile.dim for tile in sound.online] == ["context"]
-    monkeypatch.setattr("patterns.online._weights", no_rescale)
+    monkeypatch.setattr("patterns.numbers.online._weights", no_rescale)
     assert wrong(verify(prefill, AUTO)) == ["gpu"]
 
 
@@ -180,7 +180,7 @@ def test_parts_that_a_megakernel_merges_itself_are_run(monkeypatch: pytest.Monke
     request = replace(ATTENTION, policies=("megakernel",))
     (sound,) = (one for one in verify(request, AUTO).checked if one.ways[0].side.family == "gpu")
     assert (sound.calls, [dim for dim, _ in sound.splits]) == (1, ["context"])
-    monkeypatch.setattr("patterns.split.part_ranges", one_part_less)
+    monkeypatch.setattr("patterns.numbers.split.part_ranges", one_part_less)
     assert wrong(verify(request, AUTO)) == ["gpu"]
 
 
@@ -188,7 +188,7 @@ def test_rounding_that_the_types_do_not_explain_is_seen(monkeypatch: pytest.Monk
     result = verify(GEMM, AUTO)
     assert 0 < result.rounded.error <= result.allowed.rounded < 0.05
     assert all(one.rounded.error <= 2 * result.rounded.error for one in result.checked)
-    from patterns.rounding import rounded
+    from patterns.numbers.rounding import rounded
 
     # Sums of tiles in fp8 and not in fp32.
     sums = experiments.verify.execute
@@ -222,7 +222,9 @@ def test_a_fault_before_an_index_is_seen(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_a_result_that_is_no_number_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("patterns.online._weights", lambda graph, found, name, parts: [np.float64("nan")] * len(parts))
+    monkeypatch.setattr(
+        "patterns.numbers.online._weights", lambda graph, found, name, parts: [np.float64("nan")] * len(parts)
+    )
     (one,) = verify(ATTENTION, AUTO).wrong
     assert one.difference.error == float("inf")
 

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from gpu_model import load_machine as load_gpu
 from gpu_model import lower as lower_on_gpu
 from patterns.count import compulsory, graph_demand
+from patterns.counting.room import between_bytes, held_bytes
 from patterns.errors import SpecError, UserError
 from patterns.evaluate import evaluate
-from patterns.execute import execute
 from patterns.library import workload
+from patterns.numbers.execute import execute
 from patterns.read import parse_graph
-from patterns.room import between_bytes, held_bytes
 from patterns.run import run_plan
 from patterns.summarize import summarize
 from rdu_model import load_machine as load_rdu

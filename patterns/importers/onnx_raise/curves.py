@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from patterns.functions import FUNCTIONS
+from patterns.functions.by_name import FUNCTIONS
 from patterns.graph import Node
 from patterns.importers.onnx_trace.rewrite import Change, View, rewritten
 from patterns.importers.onnx_trace.sketch import Sketch

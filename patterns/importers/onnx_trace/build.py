@@ -18,7 +18,7 @@ from patterns.importers.onnx_trace.model import Constant, Model
 from patterns.importers.onnx_trace.name_nodes import named
 from patterns.importers.onnx_trace.sketch import Sketch
 from patterns.importers.onnx_trace.walk import walked
-from patterns.memory import full_shape
+from patterns.numbers.memory import full_shape
 from patterns.plugin import load_module, modules
 from patterns.write import write_graph
 

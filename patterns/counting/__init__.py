@@ -1,0 +1,1 @@
+"""What is counted of a graph beside its FLOPs and bytes: work that must be done, lookups, room, what fusing saves."""

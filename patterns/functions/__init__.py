@@ -1,0 +1,1 @@
+"""What maps, zips and reduces compute: numpy meanings, and what one element costs."""
