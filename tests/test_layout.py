@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from fnmatch import fnmatch
 from pathlib import Path
@@ -47,6 +48,9 @@ LIBRARIES = {
 }
 FILE_LINES = 300
 FUNCTION_LINES = 40
+# Files of a folder whose files do not register themselves: what is more wants rooms.
+FOLDER_FILES = 40
+REGISTRIES = {"experiments/studies", "experiments/families"}
 FORBIDDEN_STEMS = {"utils", "util", "helpers", "helper", "common", "misc", "base", "core"}
 FORBIDDEN_CLASS_ENDINGS = ("Manager", "Handler", "Helper", "Utils")
 MUTABLE_MAKERS = {"list", "dict", "set", "defaultdict", "deque", "Counter", "OrderedDict", "bytearray"}
@@ -204,6 +208,11 @@ def test_files_are_short_and_named_after_what_they_hold() -> None:
     assert [f"{path}: {n} lines" for path, n in lengths.items() if n > FILE_LINES] == []
     stems = {part.removesuffix(".py") for path in files for part in path.relative_to(ROOT).parts}
     assert stems & FORBIDDEN_STEMS == set()
+
+
+def test_no_folder_is_overfull() -> None:
+    folders = Counter(path.parent.relative_to(ROOT).as_posix() for path in sources(*PACKAGES))
+    assert {name: n for name, n in folders.items() if n > FOLDER_FILES and name not in REGISTRIES} == {}
 
 
 @pytest.mark.parametrize(
