@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from patterns.graph import Node
 from patterns.pipeline.hashed import made_directly
 from rdu_model.ask import Asked, ask_all
 from rdu_model.pipe import ITERATION, Load, Metapipe, Pipe, Placed, Reorder, Stage, placed, reads_of, shared, trips
@@ -134,17 +135,22 @@ def cut_sizes(sizes: Mapping[str, int], path: Iterable[Pipe]) -> dict[str, int]:
 def take_apart(metapipe: Metapipe, asked: Mapping[str, Asked] | None = None) -> Flow:
     """The roles and links of a metapipe; nodes that were asked before need not be again."""
     everything = {found.name: found for found in placed(metapipe.body)}
-    nodes = {node.name: node for node in metapipe.of_block.nodes}
     roots = {name: _root(everything, name) for name in everything}
     leaves = {name: found for name, found in everything.items() if not isinstance(found.leaf, Reorder)}
     return Flow(
         metapipe=metapipe,
         leaves=leaves,
         links=_links(metapipe, leaves, _edges(roots, leaves)),
-        asked=asked or ask_all(metapipe.graph, (nodes[name] for name in metapipe.nodes)),
+        asked=asked or ask_all(metapipe.graph, _own_nodes(metapipe)),
         streams=_streams(everything),
         roots=roots,
     )
+
+
+def _own_nodes(metapipe: Metapipe) -> list[Node]:
+    """Its nodes, of which its block may have many more."""
+    nodes = {node.name: node for node in metapipe.of_block.nodes}
+    return [nodes[name] for name in metapipe.nodes]
 
 
 def _root(everything: Mapping[str, Placed], name: str) -> str:
