@@ -34,6 +34,7 @@ class Summary:
     """What a sweep came to. statuses: of all its rows. ran: points that were run now, in `seconds`.
 
     outdated: of these, those that had a row before, of another release of the model or of files that were changed.
+    dropped: points that the last sweep of the name had in the store, and that are none of its own now.
     """
 
     statuses: Mapping[str, int]
@@ -41,6 +42,7 @@ class Summary:
     seconds: float
     counts: Counts
     outdated: int = 0
+    dropped: int = 0
 
     @property
     def points(self) -> int:
@@ -58,7 +60,7 @@ def run_sweep(sweep: Sweep, store: Store, workers: Workers, progress: Progress, 
     cases = expand(sweep)
     asked = tasks_of([case.point for case in cases], sweep.extras)
     points = [(task.key, dict(case.parameters)) for task, case in zip(asked, cases, strict=True)]
-    outdated = store.outdated(sweep.name, points)
+    outdated, dropped = store.outdated(sweep.name, points), store.dropped(sweep.name, points)
     store.enter(Written(sweep.name, sweep.about, sweep.columns, sweep.varied), points)
     have = store.statuses()
     tasks = _missing(asked, {key for key, status in have.items() if status == OK or not retry})
@@ -71,7 +73,7 @@ def run_sweep(sweep: Sweep, store: Store, workers: Workers, progress: Progress, 
             counts += done.counts
             tell(len(done.rows))
     statuses = counted_statuses(have[task.key] for task in asked)
-    return Summary(statuses, len(tasks), perf_counter() - begun, counts, outdated)
+    return Summary(statuses, len(tasks), perf_counter() - begun, counts, outdated, dropped)
 
 
 def _missing(tasks: Iterable[Task], have: set[str]) -> list[Task]:
@@ -91,6 +93,9 @@ def summary_text(summary: Summary) -> str:
     if summary.outdated:
         rows = number_of(summary.outdated, "row")
         parts.append(f"{rows} of another release, or of files that were changed since, are left aside")
+    if summary.dropped:
+        points = number_of(summary.dropped, "point")
+        parts.append(f"{points} of a sweep of this name that was there before left its table (the rows stay)")
     if summary.ran:
         each = summary.seconds * 1e3 / summary.ran
         parts.append(f"{summary.seconds:,.1f} s, {each:,.1f} ms a point")

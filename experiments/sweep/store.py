@@ -74,6 +74,12 @@ class Store:
             had = dict(rows.fetchall())
         return sum(had.get(json.dumps(fields), key) != key for key, fields in points) if had else 0
 
+    def dropped(self, sweep: str, points: Iterable[tuple[str, dict[str, Any]]]) -> int:
+        """How many points the last run under a sweep's name had that are none of these, (key, fields)."""
+        with _told(self.path):
+            had = self._connection.execute("SELECT parameters FROM points WHERE sweep = ?", (sweep,)).fetchall()
+        return len({parameters for (parameters,) in had} - {json.dumps(fields) for _, fields in points}) if had else 0
+
     def enter(self, sweep: Written, points: Iterable[tuple[str, dict[str, Any]]]) -> None:
         """Note a sweep and its points, (key, fields) in order, in the place of those of its name."""
         told = (sweep.name, sweep.about, json.dumps(sweep.columns), json.dumps(sweep.varied))

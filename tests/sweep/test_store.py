@@ -67,6 +67,18 @@ def test_rows_of_another_release_are_left_aside_and_told(store: Path, monkeypatc
     assert run_into(store, file).outdated == 0
 
 
+def test_points_that_another_sweep_of_the_name_had_are_told(tmp_path: Path) -> None:
+    file, store = written(tmp_path, SOFTMAX), tmp_path / "s.db"
+    assert run_into(store, file).dropped == 0
+    fewer = written(tmp_path, SOFTMAX.replace("[16, 32, 48]", "[16, 64]"))
+    summary = run_into(store, fewer)
+    assert (summary.points, summary.ran, summary.dropped) == (8, 4, 8)
+    told = "; 8 points of a sweep of this name that was there before left its table (the rows stay); "
+    assert told in summary_text(summary)
+    assert run_into(store, fewer).dropped == 0
+    assert run_into(store, written(tmp_path, SOFTMAX)).ran == 0
+
+
 def test_results_are_in_the_order_of_the_points_whoever_asks(tmp_path: Path) -> None:
     file, store = written(tmp_path, SOFTMAX), tmp_path / "s.db"
     printed = command("sweep", file, "-j", 1, "-o", store, "--format", "csv")
