@@ -13,9 +13,7 @@ from patterns.plural import number_of
 
 STREAMS = "AGCU streams"
 ROUTES = "places for flows on mesh links"
-# The parameters of a machine that say how many there are, where the resource has another name.
-_PARAMETERS = {STREAMS: "agcus or agcu_streams", ROUTES: "mesh_links or mesh_flows"}
-# A greater value of any of these is more of the resource.
+# The parameters of a machine that say how many there are: a greater value of any is more of the resource.
 PARAMETERS_OF = {
     "PCUs": ("pcus",),
     "PMUs": ("pmus", "pmu_bytes"),
@@ -82,9 +80,14 @@ def refuse(graph: Graph, lack: Shortage, where: str, tried: Sequence[Shortage] =
         dims = node_dims(graph, node) if lack.resource != STREAMS else ()
         for greatest in sorted(dims, key=lambda dim: graph.sizes[dim])[-1:]:
             why += f"a smaller extent of {greatest!r} (now {graph.sizes[greatest]:,}) or "
-    help_text = f"{why}a machine with more {_PARAMETERS.get(lack.resource, lack.resource)} would help"
+    help_text = f"{why}a machine with more {_named(lack.resource)} would help"
     told = f"{help_text}{_in_vain(tried or (lack,))}"
     return DoesNotFit(f"node {lack.node!r} ({where})", lack.resource, lack.needed, lack.available, told)
+
+
+def _named(resource: str) -> str:
+    """A resource as people look for it in a machine's file: units by what they are called, others by parameters."""
+    return resource if resource in _TAKERS else " or ".join(PARAMETERS_OF.get(resource, (resource,)))
 
 
 def _in_vain(tried: Sequence[Shortage]) -> str:

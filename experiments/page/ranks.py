@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 from experiments.page.bars import WIDTH_PERCENT, Account
 from experiments.page.provenance import Fact, made_with
-from experiments.page.recorded import SCRIPTS, headed, recording_fact
+from experiments.page.recorded import SCRIPTS, asked, headed, recording_fact
 from experiments.page.recorded_bars import part_names, parts_row
 from experiments.page.render import page_bytes, rendered
 from experiments.page.sections import Drawn, Folded, Heading, Section, body_of, section
 from experiments.profile.ranks import notes_of
 from experiments.profile.show_ranks import (
+    SIDE_BY_SIDE,
     apart_lines,
     class_counts_table,
     class_times_table,
@@ -23,7 +24,7 @@ from experiments.profile.show_ranks import (
     steps_line,
     waited_text,
 )
-from experiments.profile.told import INSIDE, ns_text, percent
+from experiments.profile.told import CLASS_TIMES, INSIDE, ns_text, percent
 from experiments.profile.waited import apart
 
 if TYPE_CHECKING:
@@ -44,8 +45,7 @@ def ranks_page(ranks: Ranks, top: int, step: str, pictures: Sequence[tuple[str, 
         provenance=[
             made_with(),
             *(recording_fact(rank.file) for rank in ranks.ranks),
-            ("asked: step", step or "the likeliest"),
-            ("asked: top", str(top)),
+            *asked(step, top),
         ],
     )
     return page_bytes(page)
@@ -73,11 +73,10 @@ def ends_text(least: str, most: str) -> str:
 
 def sections(ranks: Ranks, pictures: Sequence[tuple[str, bytes]]) -> Iterator[Section]:
     """Everything below the head of the page."""
-    yield section("side-by-side", "A step, side by side", [seats_bars(ranks), seats_table(ranks), *apart_lines(ranks)])
+    yield section("side-by-side", SIDE_BY_SIDE, [seats_bars(ranks), seats_table(ranks), *apart_lines(ranks)])
     counts = [Heading(counts_text(ranks)), class_counts_table(ranks)] if differing(ranks) else [counts_text(ranks)]
-    times = "Time of the kernels by class (us a step)"
-    yield section("classes", "Kernels by class", [Heading(times), class_times_table(ranks), *counts, INSIDE])
-    yield section("files", "Each file", [*files_lines(ranks), *(folded(ranks))])
+    yield section("classes", "Kernels by class", [Heading(CLASS_TIMES), class_times_table(ranks), *counts, INSIDE])
+    yield section("files", "Each file", [*files_lines(ranks), *folded(ranks)])
     if pictures:
         yield section("pictures", "Pictures", [Drawn(title, svg) for title, svg in pictures])
 

@@ -65,12 +65,16 @@ def recorded_page(
             made_with(),
             recording_fact(found.recording.file),
             *found.recording.about,
-            ("asked: step", step or "the likeliest"),
-            ("asked: top", str(top)),
+            *asked(step, top),
             *(provenance(beside.request)[1:] if beside else ()),
         ],
     )
     return page_bytes(page)
+
+
+def asked(step: str, top: int) -> tuple[Fact, ...]:
+    """What was asked of recordings: their steps, and how many kernels by name."""
+    return ("asked: step", step or "the likeliest"), ("asked: top", str(top))
 
 
 def finding(device: DeviceProfile) -> str:

@@ -11,7 +11,7 @@ from experiments.profile.classes import sorts
 from experiments.profile.profiled import Profile
 from experiments.profile.record import profile_record
 from experiments.profile.show import profile_parts
-from experiments.profile.told import ns_text
+from experiments.profile.told import CLASS_TIMES, ns_text
 from experiments.text.comparison import run_word, title
 from experiments.text.page import Part
 from experiments.text.quantity import digits, ratio_text, time_text
@@ -45,7 +45,7 @@ def against_parts(found: Against) -> Iterator[Part]:
     yield "Time of a step"
     yield times_table(found)
     yield difference_text(found)
-    yield "Time of the kernels by class (us a step)"
+    yield CLASS_TIMES
     yield class_times_table(found)
 
 

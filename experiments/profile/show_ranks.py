@@ -10,12 +10,13 @@ from experiments.profile.classes import sorts
 from experiments.profile.parted import PARTS
 from experiments.profile.profiled import Row
 from experiments.profile.ranks import MANY, Ranks, Seat, notes_of
-from experiments.profile.told import INSIDE, ns_text, percent
+from experiments.profile.told import CLASS_TIMES, INSIDE, ns_text, percent
 from experiments.profile.waited import ALIKE, apart, waited_for
 from experiments.text.page import Part
 from experiments.text.quantity import digits
 from experiments.text.table import Column, Table
 
+SIDE_BY_SIDE = "A step, side by side"
 MEASURES = {"step": "A step takes", "compute": "Compute", "communication": "Communication"}
 CAUSES = {"compute": "it computes", "copy": "its copies take", "idle": "it is idle"}
 
@@ -25,11 +26,11 @@ def ranks_parts(ranks: Ranks) -> Iterator[Part]:
     yield "\n".join((f"{len(ranks.ranks)} files of one run", *(f"  {line}" for line in files_lines(ranks))))
     yield steps_line(ranks)
     yield "\n".join(notes_of(ranks))
-    yield "A step, side by side"
+    yield SIDE_BY_SIDE
     yield seats_table(ranks)
     yield "\n".join(apart_lines(ranks))
     yield waited_text(ranks)
-    yield "Time of the kernels by class (us a step)"
+    yield CLASS_TIMES
     yield class_times_table(ranks)
     yield counts_text(ranks)
     yield from [class_counts_table(ranks)] if differing(ranks) else []

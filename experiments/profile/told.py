@@ -14,6 +14,7 @@ INSIDE = (
     "A trace shows which kernels ran at the same time. It cannot see inside a kernel: whether one overlaps its loads"
     " with its arithmetic is not in it."
 )
+CLASS_TIMES = "Time of the kernels by class (us a step)"
 
 
 def ns_text(amount_ns: float) -> str:
